@@ -1,0 +1,1 @@
+"""Client for AskOnce, the cache-decision sidecar for LLM gateways."""

@@ -1,0 +1,1 @@
+"""AskOnce server: the cache-decision sidecar."""

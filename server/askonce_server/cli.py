@@ -1,0 +1,4 @@
+"""The askonce console script."""
+
+def main() -> None:
+    """Run."""

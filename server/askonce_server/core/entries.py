@@ -1,0 +1,90 @@
+"""What the store keeps and finds, as plain values. All times are milliseconds since 1970 (`Clock.now_ms`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from askonce_server.core.reasons import Matcher
+
+ZERO_GENERATION = bytes(16)
+"""A generation that was never raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryKey:
+    """Where one matcher's entry lives: under its scope key, never outside."""
+
+    matcher: Matcher
+    scope_key: bytes
+    """32 bytes."""
+    fingerprint: bytes
+    """32 bytes; compared with the stored one on read."""
+    entry_id: bytes
+    """32 bytes: H("entry", scope_key, fingerprint)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of a stored answer besides its bytes."""
+
+    rule_id: str
+    start_ms: int
+    """When the request to the provider began; age counts from it."""
+    store_ms: int
+    expire_ms: int
+    stream: bool
+    """Whether the body is a recorded stream."""
+    contains_tool_calls: bool = False
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    """None: unknown, which is not zero."""
+    source_request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """An answer's bytes as the gateway gave them."""
+
+    data: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One stored row of one matcher, as found."""
+
+    key: EntryKey
+    answer: Answer
+    scope_root: bytes
+    store_id: int
+    """`scope_root` and `store_id` together name the body's row."""
+    body_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generations:
+    """The generations in a scope key, in its order: names of 32 bytes, values of 16 bytes."""
+
+    names: tuple[bytes, ...]
+    values: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One Store: an answer, its body, and the keys of every matcher that will find it."""
+
+    scope_root: bytes
+    """32 bytes; prefixes the body's row, so that equal answers of two tenants stay two rows."""
+    generations: Generations
+    """As they were when the keys were derived; a write is refused when one of them has been raised since."""
+    keys: tuple[EntryKey, ...]
+    answer: Answer
+    body: Body

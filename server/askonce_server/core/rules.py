@@ -1,0 +1,133 @@
+"""The policy that a descriptor matched, and how it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fnmatch import fnmatchcase
+
+from askonce_server.core.descriptor import Descriptor
+from askonce_server.core.reasons import Matcher
+
+
+class RuleMode(str, Enum):
+    """What a rule does with a candidate."""
+
+    OFF = "off"
+    SHADOW = "shadow"
+    SERVE = "serve"
+
+
+class Identity(str, Enum):
+    """Which upstream the key names."""
+
+    SERVED = "served"
+    TARGET = "target"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a descriptor must be for a rule to apply. Empty means any; patterns are case-sensitive globs."""
+
+    endpoint: tuple[str, ...] = ()
+    dialect: tuple[str, ...] = ()
+    provider: tuple[str, ...] = ()
+    """Of the served target."""
+    model: tuple[str, ...] = ()
+    """Of the served target."""
+    stream: bool | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    scope: Mapping[str, str] = field(default_factory=dict)
+
+    def holds(self, descriptor: Descriptor, *, stream: bool | None) -> bool:
+        """Whether `descriptor`, wanting a `stream` or not, is one of these."""
+        return (
+            _any_glob(self.endpoint, descriptor.endpoint)
+            and _any_glob(self.dialect, descriptor.dialect)
+            and _any_glob(self.provider, descriptor.served.provider)
+            and _any_glob(self.model, descriptor.served.model)
+            and (self.stream is None or self.stream == stream)
+            and _all_globs(self.attributes, descriptor.attributes)
+            and _all_globs(self.scope, descriptor.scope)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPolicy:
+    """What goes into the key, as the rule's `key` says."""
+
+    identity: Identity = Identity.SERVED
+    stream_shared: bool = False
+    """`key.stream: shared`."""
+    params_class: bool = False
+    """`key.params: class`."""
+    ignore_params: tuple[str, ...] = ()
+    """Sorted, without repeats."""
+    normalized_guard: bool = True
+    case_fold: bool = False
+    history_max_messages: int = 1
+    history_overflow: str = "partition"
+
+
+@dataclass(frozen=True, slots=True)
+class Eligibility:
+    """Which requests the rule looks up at all."""
+
+    sampled: bool = False
+    """`sampling: all`."""
+    remote_content: bool = False
+    """`remote_content: allow`."""
+    time_sensitive: tuple[str, ...] = ()
+    """Words, case-folded."""
+    max_content: int | None = None
+    """Greatest size of the content in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Which answers the rule stores."""
+
+    tool_calls: bool = True
+    usage_required: bool = False
+    max_body: int = 1 << 20
+    validate_tool_json: bool = False
+    complete: tuple[str, ...] = ("stop",)
+    """Complete finish reasons of dialects other than openai and anthropic."""
+    store_fallback: bool = False
+    """Whether answers of a fallback may be stored under `identity: target`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A policy: mode, strategy, ttl, scope dims and what may be keyed, looked up and stored."""
+
+    id: str
+    match: Match = field(default_factory=Match)
+    mode: RuleMode = RuleMode.SERVE
+    strategy: tuple[Matcher, ...] = (Matcher.EXACT, Matcher.NORMALIZED)
+    ttl_ms: int = 3_600_000
+    min_ttl_ms: int = 1_000
+    max_ttl_ms: int = 86_400_000
+    scope: tuple[str, ...] = ("tenant",)
+    """Dims in the order in which they are hashed. Empty only in a rule that says `shared: true`."""
+    key: KeyPolicy = field(default_factory=KeyPolicy)
+    eligibility: Eligibility = field(default_factory=Eligibility)
+    admission: Admission = field(default_factory=Admission)
+
+
+def first_match(rules: Sequence[Rule], descriptor: Descriptor, *, stream: bool | None) -> Rule | None:
+    """Return the first of `rules` that applies, or None."""
+    for rule in rules:
+        if rule.match.holds(descriptor, stream=stream):
+            return rule
+    return None
+
+
+def _any_glob(patterns: tuple[str, ...], value: str) -> bool:
+    return not patterns or any(fnmatchcase(value, pattern) for pattern in patterns)
+
+
+def _all_globs(patterns: Mapping[str, str], values: Mapping[str, str]) -> bool:
+    return all(name in values and fnmatchcase(values[name], pattern) for name, pattern in patterns.items())

@@ -1,0 +1,114 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class EntryRecord(_message.Message):
+    __slots__ = ("schema", "matcher", "fingerprint", "scope_root", "store_id", "start_ms", "store_ms", "expire_ms", "rule_id", "source_request_id", "stream", "contains_tool_calls", "has_usage", "input_tokens", "output_tokens", "cost_usd", "body_bytes")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    MATCHER_FIELD_NUMBER: _ClassVar[int]
+    FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_ROOT_FIELD_NUMBER: _ClassVar[int]
+    STORE_ID_FIELD_NUMBER: _ClassVar[int]
+    START_MS_FIELD_NUMBER: _ClassVar[int]
+    STORE_MS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_MS_FIELD_NUMBER: _ClassVar[int]
+    RULE_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
+    HAS_USAGE_FIELD_NUMBER: _ClassVar[int]
+    INPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    COST_USD_FIELD_NUMBER: _ClassVar[int]
+    BODY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    matcher: int
+    fingerprint: bytes
+    scope_root: bytes
+    store_id: int
+    start_ms: int
+    store_ms: int
+    expire_ms: int
+    rule_id: str
+    source_request_id: str
+    stream: bool
+    contains_tool_calls: bool
+    has_usage: bool
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    body_bytes: int
+    def __init__(self, schema: _Optional[int] = ..., matcher: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., scope_root: _Optional[bytes] = ..., store_id: _Optional[int] = ..., start_ms: _Optional[int] = ..., store_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., source_request_id: _Optional[str] = ..., stream: bool = ..., contains_tool_calls: bool = ..., has_usage: bool = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., body_bytes: _Optional[int] = ...) -> None: ...
+
+class BodyHeader(_message.Message):
+    __slots__ = ("schema", "references", "content_type", "content_sha256")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    REFERENCES_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_SHA256_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    references: int
+    content_type: str
+    content_sha256: bytes
+    def __init__(self, schema: _Optional[int] = ..., references: _Optional[int] = ..., content_type: _Optional[str] = ..., content_sha256: _Optional[bytes] = ...) -> None: ...
+
+class ScopeRecord(_message.Message):
+    __slots__ = ("schema", "generation_names", "generations", "entries", "bytes", "rule_id")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_NAMES_FIELD_NUMBER: _ClassVar[int]
+    GENERATIONS_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    RULE_ID_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    generation_names: _containers.RepeatedScalarFieldContainer[bytes]
+    generations: _containers.RepeatedScalarFieldContainer[bytes]
+    entries: int
+    bytes: int
+    rule_id: str
+    def __init__(self, schema: _Optional[int] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., entries: _Optional[int] = ..., bytes: _Optional[int] = ..., rule_id: _Optional[str] = ...) -> None: ...
+
+class FillToken(_message.Message):
+    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    RULE_ID_FIELD_NUMBER: _ClassVar[int]
+    DIALECT_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    SERVED_PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    SERVED_MODEL_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_ROOT_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_NAMES_FIELD_NUMBER: _ClassVar[int]
+    GENERATIONS_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    TTL_MS_FIELD_NUMBER: _ClassVar[int]
+    START_MS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_MS_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    rule_id: str
+    dialect: str
+    endpoint: str
+    stream: bool
+    served_provider: str
+    served_model: str
+    scope_root: bytes
+    generation_names: _containers.RepeatedScalarFieldContainer[bytes]
+    generations: _containers.RepeatedScalarFieldContainer[bytes]
+    keys: _containers.RepeatedCompositeFieldContainer[FillKey]
+    ttl_ms: int
+    start_ms: int
+    expire_ms: int
+    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ...) -> None: ...
+
+class FillKey(_message.Message):
+    __slots__ = ("matcher", "scope_key", "fingerprint")
+    MATCHER_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
+    FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    matcher: int
+    scope_key: bytes
+    fingerprint: bytes
+    def __init__(self, matcher: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., fingerprint: _Optional[bytes] = ...) -> None: ...
