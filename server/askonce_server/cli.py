@@ -1,4 +1,5 @@
 """The askonce console script."""
 
+
 def main() -> None:
     """Run."""

@@ -1,0 +1,1 @@
+"""What the operator configures, and how it becomes rules."""

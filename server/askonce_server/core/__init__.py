@@ -1,0 +1,1 @@
+"""The pure core: keys, rules and decisions, without I/O."""

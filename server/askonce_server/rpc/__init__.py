@@ -1,0 +1,1 @@
+"""The gRPC surface: servicers, conversion, listeners, drain."""

@@ -1,0 +1,1 @@
+"""One use case a file, driving the core against the ports."""

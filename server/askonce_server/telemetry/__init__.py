@@ -1,0 +1,1 @@
+"""Names, traces and metrics."""
