@@ -1,4 +1,4 @@
-"""What the service needs from the outside world. Adapters live in `store/`, `index/`, `embed/` and `verify/`."""
+"""What the service needs from outside. Adapters live in `store/`, `index/`, `embed/` and `verify/`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class EntryStore(Protocol):
         """Open a view. Raises StoreUnavailable."""
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
-        """Store each write, all or nothing of each, and return once it is durable and visible to every reader.
+        """Store each write, all or nothing of each; return once it is durable and visible to every reader.
 
         A result is None when stored, else GENERATION_CHANGED, STORE_FULL or STORE_FAILED. Waits no longer
         than the store's write timeout; what is not acknowledged by then is STORE_FAILED. Never raises.

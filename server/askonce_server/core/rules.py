@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from askonce_server.core.descriptor import Descriptor
 from askonce_server.core.reasons import Matcher
 
 
-class RuleMode(str, Enum):
+class RuleMode(StrEnum):
     """What a rule does with a candidate."""
 
     OFF = "off"
@@ -19,7 +19,7 @@ class RuleMode(str, Enum):
     SERVE = "serve"
 
 
-class Identity(str, Enum):
+class Identity(StrEnum):
     """Which upstream the key names."""
 
     SERVED = "served"
