@@ -11,9 +11,12 @@ JsonValue: TypeAlias = "bool | int | Decimal | str | list[JsonValue] | dict[str,
 judged before its value is rounded."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that costs four times as much to make, once a Lookup
 class Parts:
-    """What a request says, in the four parts of the contract. The trees are shared with the parser's."""
+    """What a request says, in the four parts of the contract. Never mutated after it was made.
+
+    The trees are shared with the parser's.
+    """
 
     messages: JsonValue | None
     """None: absent. The turns, or the `input` of a responses or embeddings call; any JSON type."""

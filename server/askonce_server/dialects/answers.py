@@ -1,0 +1,61 @@
+"""A look into a provider's answer, so that nothing broken is stored. Works on bytes and never raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from askonce_server.core.finish import AnswerFacts
+from askonce_server.dialects import anthropic_answers, openai_chat, openai_embeddings, openai_responses
+from askonce_server.dialects.bodies import NotUnderstood
+from askonce_server.dialects.events import chunks, looks_like_events
+
+__all__ = ["AnswerFacts", "inspect"]
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_EMPTY_DOCUMENTS = frozenset({b"", b"null", b"{}", b"[]", b'""'})
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    document: Callable[[Any], AnswerFacts]
+    stream: Callable[[Iterator[tuple[str, Any]]], AnswerFacts]
+
+
+_READERS: Mapping[tuple[str, str], _Reader] = {
+    ("openai", "chat"): _Reader(openai_chat.document, openai_chat.stream),
+    ("openai", "responses"): _Reader(openai_responses.document, openai_responses.stream),
+    ("openai", "embeddings"): _Reader(openai_embeddings.document, openai_embeddings.stream),
+    ("anthropic", "messages"): _Reader(anthropic_answers.document, anthropic_answers.stream),
+}
+
+
+def inspect(dialect: str, endpoint: str, *, stream: bool, content_type: str, body: bytes) -> AnswerFacts:
+    """Say what `body`, the answer to a request that wanted a `stream` or not, tells of itself.
+
+    The body outweighs `content_type`. A dialect, endpoint or shape that is not known gives no facts, save
+    that a blank body or an empty JSON value is empty anywhere. Takes time linear in the body.
+    """
+    body = body.removeprefix(_BYTE_ORDER_MARK).strip()
+    if _is_empty(body):
+        return AnswerFacts(empty=True)
+    reader = _READERS.get((dialect, endpoint))
+    if reader is None:
+        return AnswerFacts()
+    events = looks_like_events(body, content_type)
+    try:
+        facts = reader.stream(chunks(body)) if events else reader.document(orjson.loads(body))
+    except (NotUnderstood, orjson.JSONDecodeError):
+        return AnswerFacts()
+    if events == stream:
+        return facts
+    # A document has no terminal event; whoever asked for a stream has not seen its end.
+    return replace(facts, wrong_shape=True, terminal=facts.terminal if events else False)
+
+
+def _is_empty(body: bytes) -> bool:
+    # No empty document has more than two tokens, so a large body is not split up.
+    return b"".join(body.split(None, 2)) in _EMPTY_DOCUMENTS
