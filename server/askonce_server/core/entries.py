@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from askonce_server.core.descriptor import Target
 from askonce_server.core.reasons import Matcher
 
 ZERO_GENERATION = bytes(16)
@@ -88,3 +89,24 @@ class Write:
     keys: tuple[EntryKey, ...]
     answer: Answer
     body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a fill token says: the leave to file one answer under what was looked up."""
+
+    rule_id: str
+    dialect: str
+    endpoint: str
+    stream: bool
+    served: Target
+    """As looked up; an answer of another upstream is refused."""
+    scope_root: bytes
+    generations: Generations
+    keys: tuple[EntryKey, ...]
+    ttl_ms: int | None
+    """As the Lookup asked; None: the rule's."""
+    start_ms: int
+    """When the Lookup began."""
+    expire_ms: int
+    """When the token ends."""

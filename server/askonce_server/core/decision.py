@@ -1,0 +1,108 @@
+"""The answer of a Lookup, and the questions that must be answered to reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+
+from askonce_server.core.descriptor import Controls, Descriptor
+from askonce_server.core.entries import Body, Entry, EntryKey, Grant
+from askonce_server.core.parts import Parts
+from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome
+
+TOKEN_LIFE_MS = 3_600_000
+"""How long a fill token is good for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadGenerations:
+    """Asks for the values of generations. Answer: `tuple[bytes, ...]`, 16 bytes each, in order."""
+
+    names: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Asks for the entry at a key. Answer: `Entry | None`."""
+
+    key: EntryKey
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBody:
+    """Asks for an entry's body. Answer: `Body | None`; None when it is gone or damaged."""
+
+    entry: Entry
+
+
+Question = ReadGenerations | Probe | ReadBody
+Answer = tuple[bytes, ...] | Entry | Body | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A Lookup as the core sees it."""
+
+    descriptor: Descriptor
+    parts: Parts | None
+    """The content in parts; None for digests, and where the content has no canonical form."""
+    controls: Controls
+    stream: bool
+    """Whether the caller wants a stream."""
+    now_ms: int
+    representable: bool = True
+    """False when the content has no canonical form or the message has fields that are not known here."""
+    known_mode: bool = True
+    """False when the caller's mode is one that this version does not know."""
+    accepts: frozenset[bool] = frozenset()
+    """Shapes that the caller can replay (True: a stream). Empty: the one it wants."""
+    omit_body: bool = False
+    anchor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The stored entry that a matcher proposed."""
+
+    entry: Entry
+    body: Body | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A matcher that was not asked, and why."""
+
+    matcher: Matcher
+    reason: BypassReason
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Serve this entry, call the provider and then Store, or leave the cache aside and why."""
+
+    outcome: Outcome
+    now_ms: int
+    rule_id: str = ""
+    kind: Matcher | None = None
+    candidate: Candidate | None = None
+    bypass_reason: BypassReason | None = None
+    deny_reason: DenyReason | None = None
+    skipped: tuple[Skip, ...] = field(default=())
+    store_answer: bool = False
+    grant: Grant | None = None
+    """What the fill token will say. None when nothing may be stored."""
+    shadow: bool = False
+    anchor: str = ""
+
+
+Deciding = Generator[Question, Answer, Decision]
+
+
+def bypass(reason: BypassReason, *, now_ms: int, rule_id: str = "", shadow: bool = False) -> Decision:
+    """Return the decision to leave the cache aside."""
+    return Decision(Outcome.BYPASS, now_ms, rule_id=rule_id, bypass_reason=reason, shadow=shadow)
+
+
+def with_anchor(decision: Decision, anchor: str) -> Decision:
+    """Return `decision` with the conversation anchor."""
+    return replace(decision, anchor=anchor)

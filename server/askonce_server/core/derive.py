@@ -1,0 +1,135 @@
+"""From a request to the fingerprints of each matcher."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from askonce_server.core import keys
+from askonce_server.core.canonical import encode
+from askonce_server.core.descriptor import Descriptor, Digests
+from askonce_server.core.material import bare_text, context, material, normalized, semantic_context
+from askonce_server.core.parts import JsonValue, Parts
+from askonce_server.core.reasons import BypassReason, Matcher
+from askonce_server.core.rules import KeyPolicy
+from askonce_server.core.turns import prose, user_texts
+from askonce_server.core.white_space import fold, matters
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticSurface:
+    """What the semantic matcher needs: the text to embed, and the digest of all that is not embedded."""
+
+    text: str
+    context: bytes
+
+
+class Derivation:
+    """The fingerprints of one request under one key policy, each derived when it is first asked for.
+
+    Raises Unrepresentable when the content has no canonical form.
+    """
+
+    def __init__(
+        self, descriptor: Descriptor, parts: Parts | None, policy: KeyPolicy, *, stream: bool
+    ) -> None:
+        self._descriptor = descriptor
+        self._policy = policy
+        self._stream = stream
+        self._digests = descriptor.content if isinstance(descriptor.content, Digests) else None
+        self._tree: dict[str, JsonValue] = {}
+        self._exact_material = b""
+        if self._digests is None:
+            assert parts is not None
+            self._tree = material(parts, descriptor, policy)
+
+    def fingerprint(self, matcher: Matcher) -> bytes | BypassReason:
+        """Return the 32-byte fingerprint for an exact or normalized `matcher`, or why it has none."""
+        found = self.material(matcher)
+        if isinstance(found, BypassReason):
+            return found
+        return keys.fingerprint(self._descriptor, self._policy, matcher, material=found, stream=self._stream)
+
+    def material(self, matcher: Matcher) -> bytes | BypassReason:
+        """Return the canonical material of an exact or normalized `matcher`, or why it has none."""
+        if self._digests is not None:
+            return self._material_of_digests(self._digests, matcher)
+        if matcher is Matcher.EXACT:
+            return self._exact()
+        return self._normalized()
+
+    def semantic(self) -> SemanticSurface | BypassReason:
+        """Return the semantic surface, or why the semantic matcher cannot be asked."""
+        if self._digests is not None:
+            return BypassReason.NO_EMBEDDABLE_TEXT
+        last = self._policy.history_max_messages
+        turns = user_texts(self._tree.get("messages"))
+        if last and len(turns) > last and self._policy.history_overflow == "reject":
+            return BypassReason.HISTORY_TOO_LONG
+        if not turns or not fold("".join(turns[-1])):
+            return BypassReason.NO_EMBEDDABLE_TEXT
+        text = "\n".join(text for turn in (turns[-last:] if last else turns) for text in turn)
+        tree = semantic_context(self._tree, history_max_messages=last)
+        context_digest = keys.fingerprint(
+            self._descriptor, self._policy, Matcher.SEMANTIC, material=encode(tree), stream=self._stream
+        )
+        return SemanticSurface(text, context_digest)
+
+    def _exact(self) -> bytes:
+        if not self._exact_material:
+            self._exact_material = encode(self._tree)
+        return self._exact_material
+
+    def _normalized(self) -> bytes | BypassReason:
+        bare = bare_text(self._descriptor)
+        policy = self._policy
+        texts = list(prose(self._tree.get("messages"), self._tree.get("system"), bare_text=bare))
+        if policy.normalized_guard and any(matters(text) for text in texts):
+            return BypassReason.WHITESPACE_SIGNIFICANT
+        if not policy.case_fold and all(fold(text) is text for text in texts):
+            return self._exact()
+        return encode(normalized(self._tree, bare_text=bare, case_fold=policy.case_fold))
+
+    def _material_of_digests(self, digests: Digests, matcher: Matcher) -> bytes | BypassReason:
+        sha = digests.exact_sha256 if matcher is Matcher.EXACT else digests.normalized_sha256
+        if not sha:
+            return BypassReason.UNREPRESENTABLE_CONTENT
+        return keys.digests_material(
+            sha,
+            canonicalization=digests.canonicalization,
+            canonicalization_version=digests.canonicalization_version,
+            extra=encode(context(self._descriptor, self._policy)),
+        )
+
+
+DESCRIPTOR_FIELDS: Mapping[str, str] = {
+    "dialect": "fingerprint",
+    "endpoint": "fingerprint",
+    "served": "fingerprint: provider and model under identity served and both",
+    "requested": "fingerprint: provider and model under identity target; material under both",
+    "route_id": "material: route under identity target and both",
+    "route_version": "material: route under identity target and both",
+    "rule_branch": "material: route under identity target and both",
+    "stream": "fingerprint under stream separate",
+    "scope": "scope: the rule's dims",
+    "parts": "material",
+    "body_json": "material",
+    "digests": "material",
+    "versions": "material",
+    "headers": "material",
+    "embedding": "not key material: the embedder's fingerprint is in the scope",
+    "personalized": "not key material: decides eligibility",
+    "attributes": "not key material: rule matching and traces",
+}
+"""Every field of the descriptor and where it goes. A field of the contract that is missing here fails a test."""
+
+CONTROLS_FIELDS: Mapping[str, str] = {
+    "mode": "not key material: decides what may be read and written",
+    "ttl": "not key material: kept with the entry",
+    "namespace": "scope",
+    "max_age": "not key material: judged against the entry",
+    "min_fresh": "not key material: judged against the entry",
+    "max_stale": "not key material: judged against the entry",
+    "logging_disabled": "not key material: decides what may be written",
+}
+"""The same for the controls."""

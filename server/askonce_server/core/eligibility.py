@@ -1,0 +1,186 @@
+"""Which requests may be looked up at all: determinism, remote content, provider state, time, size."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from askonce_server.core.descriptor import Descriptor, Digests, Facts
+from askonce_server.core.material import bare_text, keyed_params, unmodelled_param
+from askonce_server.core.parts import JsonValue, Parts
+from askonce_server.core.reasons import BypassReason
+from askonce_server.core.rules import Rule
+from askonce_server.core.turns import user_texts
+
+_STATEFUL_PARAMS = ("previous_response_id", "conversation", "container", "web_search_options")
+_CLIENT_TOOLS = frozenset({"function", "custom", "local_shell", "apply_patch", "computer_use_preview"})
+_CLIENT_TOOL_PREFIXES = ("bash_", "text_editor_", "computer_", "memory_")
+"""Tools that the caller runs. Any other typed tool runs at the provider and sees what the request does not
+say: the web, files, a container."""
+_HOSTED_TOOL_MEMBERS = frozenset(
+    {"googleSearch", "google_search", "googleSearchRetrieval", "urlContext", "url_context", "codeExecution"}
+    | {"code_execution", "server_url", "vector_store_ids", "connector_id"}
+)
+_INERT_PARTS = frozenset(
+    {"text", "input_text", "output_text", "thinking", "redacted_thinking", "reasoning", "refusal"}
+    | {"tool_use", "function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output"}
+    | {"search_result"}
+)
+"""Parts that carry what they say; an address in them is quoted, not fetched."""
+_OPAQUE_MEMBERS = frozenset(
+    {"text", "arguments", "args", "input", "parameters", "input_schema", "schema", "functionCall"}
+    | {"functionResponse", "tool_calls", "function_call", "citations", "annotations"}
+)
+_REFERENCES = frozenset({"uri", "url", "file_id", "fileId"})
+_REFERENCE_LISTS = frozenset({"file_ids", "fileIds"})
+_REFERENCE_ENDINGS = ("_url", "Url", "_uri", "Uri", "_file_id")
+
+
+def scope_missing(rule: Rule, descriptor: Descriptor) -> bool:
+    """Whether a dim of the rule is missing or empty. It never means everyone."""
+    scope = descriptor.scope
+    return any(not scope.get(name) for name in rule.scope)
+
+
+def why_not(rule: Rule, descriptor: Descriptor, parts: Parts | None) -> BypassReason | None:
+    """Return why the request may not be looked up under `rule`, or None.
+
+    `parts` is None for a request given as digests, whose facts speak instead.
+    """
+    content = descriptor.content
+    facts = content.facts if isinstance(content, Digests) else None
+    personalized = descriptor.personalized or (facts is not None and facts.personalized)
+    if personalized and not ("user" in rule.scope and descriptor.scope.get("user")):
+        return BypassReason.PERSONALIZED
+    if facts is not None:
+        return _why_not_digests(rule, descriptor, facts)
+    assert parts is not None
+    return _why_not_parts(rule, descriptor, parts)
+
+
+def _why_not_digests(rule: Rule, descriptor: Descriptor, facts: Facts) -> BypassReason | None:
+    policy = rule.key
+    if policy.params_class or policy.ignore_params or policy.stream_shared:
+        return BypassReason.UNREPRESENTABLE_CONTENT
+    if facts.stateful:
+        return BypassReason.STATEFUL_REQUEST
+    if facts.remote_content and not rule.eligibility.remote_content:
+        return BypassReason.REMOTE_CONTENT
+    if facts.sampling and descriptor.generating and not rule.eligibility.sampled:
+        return BypassReason.SAMPLED_REQUEST
+    if rule.eligibility.time_sensitive:
+        return BypassReason.TIME_SENSITIVE
+    return None
+
+
+def _why_not_parts(rule: Rule, descriptor: Descriptor, parts: Parts) -> BypassReason | None:
+    if _is_stateful(parts):
+        return BypassReason.STATEFUL_REQUEST
+    if not rule.eligibility.remote_content and _has_remote_content(parts):
+        return BypassReason.REMOTE_CONTENT
+    if descriptor.generating and not rule.eligibility.sampled and not _is_deterministic(parts.params):
+        return BypassReason.SAMPLED_REQUEST
+    policy = rule.key
+    if policy.params_class and unmodelled_param(keyed_params(parts.params, descriptor, policy)):
+        return BypassReason.UNMODELLED_PARAM
+    limit = rule.eligibility.max_content
+    if limit is not None and content_size(descriptor) > limit:
+        return BypassReason.TOO_LARGE
+    words = rule.eligibility.time_sensitive
+    if words and _mentions(words, parts, bare=bare_text(descriptor)):
+        return BypassReason.TIME_SENSITIVE
+    return None
+
+
+def content_size(descriptor: Descriptor) -> int:
+    """Return the size of the request's content in bytes, as it came."""
+    content = descriptor.content
+    if isinstance(content, bytes):
+        return len(content)
+    if isinstance(content, Digests):
+        return 0
+    return len(content.messages) + len(content.system) + len(content.tools) + len(content.params)
+
+
+def _is_deterministic(params: dict[str, JsonValue]) -> bool:
+    """Whether the temperature is 0 or there is a seed."""
+    temperature = params.get("temperature")
+    if _is_number(temperature) and temperature == 0:
+        return True
+    return _is_number(params.get("seed"))
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _is_stateful(parts: Parts) -> bool:
+    params = parts.params
+    if any(name in params for name in _STATEFUL_PARAMS):
+        return True
+    if params.get("background") is True or params.get("store") is True or params.get("mcp_servers"):
+        return True
+    prompt = params.get("prompt")
+    if isinstance(prompt, dict) and "id" in prompt:
+        return True
+    if isinstance(parts.tools, list) and any(_is_hosted(tool) for tool in parts.tools):
+        return True
+    messages = parts.messages
+    return isinstance(messages, list) and any(_is_reference(item) for item in messages)
+
+
+def _is_reference(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "item_reference"
+
+
+def _is_hosted(tool: Any) -> bool:
+    if not isinstance(tool, dict):
+        return False
+    if not _HOSTED_TOOL_MEMBERS.isdisjoint(tool):
+        return True
+    kind = tool.get("type")
+    if kind is None or kind in _CLIENT_TOOLS:
+        return False
+    return not (isinstance(kind, str) and kind.startswith(_CLIENT_TOOL_PREFIXES))
+
+
+def _has_remote_content(parts: Parts) -> bool:
+    return any(_refers(value) for value in (parts.messages, parts.system, parts.tools))
+
+
+def _refers(value: Any) -> bool:
+    """Whether a turn, part or tool points elsewhere: a URL that is not `data:`, a file or audio id."""
+    if isinstance(value, list):
+        return any(_refers(item) for item in value if isinstance(item, dict | list))
+    if not isinstance(value, dict) or value.get("type") in _INERT_PARTS:
+        return False
+    for name, member in value.items():
+        if isinstance(member, str):
+            if member and _is_reference_name(name) and not member.startswith("data:"):
+                return True
+        elif isinstance(member, dict | list) and name not in _OPAQUE_MEMBERS:
+            if name in _REFERENCE_LISTS and member:
+                return True
+            if name == "audio" and isinstance(member, dict) and "id" in member:
+                return True
+            if _refers(member):
+                return True
+    return False
+
+
+def _is_reference_name(name: str) -> bool:
+    return name in _REFERENCES or name.endswith(_REFERENCE_ENDINGS)
+
+
+@lru_cache(maxsize=64)
+def _words_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(r"(?<!\w)(?:" + "|".join(re.escape(word) for word in words) + r")(?!\w)")
+
+
+def _mentions(words: tuple[str, ...], parts: Parts, *, bare: bool) -> bool:
+    if isinstance(parts.messages, str) and not bare:
+        return _words_pattern(words).search(parts.messages.casefold()) is not None
+    pattern = _words_pattern(words)
+    return any(pattern.search(text.casefold()) for turn in user_texts(parts.messages) for text in turn)

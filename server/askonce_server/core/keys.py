@@ -1,0 +1,180 @@
+"""Keys, byte by byte: framing, fingerprint, key policy, scope key, entry id, partition.
+
+Every hash is SHA-256 (FIPS 180-4) over length-prefixed parts, so that no two different splits of the same
+bytes can give one key. The layout is fixed by `KEY_SCHEMA`: a change of any byte needs a new schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from struct import Struct
+
+from askonce_server.core.descriptor import Descriptor
+from askonce_server.core.entries import EntryKey
+from askonce_server.core.reasons import Matcher
+from askonce_server.core.rules import Identity, KeyPolicy, Rule
+
+KEY_SCHEMA = "askonce/1"
+"""Servers of one key schema derive equal keys."""
+
+PROFILES = {Matcher.EXACT: "exact", Matcher.NORMALIZED: "normalized", Matcher.SEMANTIC: "semantic"}
+
+_LENGTH = Struct(">I").pack
+
+
+def frame(*parts: bytes) -> bytes:
+    """Join `parts`, each behind its length as unsigned 32-bit big endian. Injective."""
+    return b"".join([piece for part in parts for piece in (_LENGTH(len(part)), part)])
+
+
+@lru_cache(maxsize=64)
+def _tag(tag: str) -> bytes:
+    return frame(f"{KEY_SCHEMA}/{tag}".encode())
+
+
+def digest(tag: str, *parts: bytes) -> bytes:
+    """Return H(tag, parts…): the 32-byte SHA-256 of `frame("askonce/1/" + tag, parts…)`."""
+    return sha256(_tag(tag) + frame(*parts)).digest()
+
+
+@lru_cache(maxsize=4096)
+def _fingerprint_head(*segments: str) -> bytes:
+    return _tag("fingerprint") + frame(*(segment.encode() for segment in segments))
+
+
+_FINGERPRINT_TAILS = {segment: frame(segment.encode()) for segment in ("stream", "json", "")}
+
+
+def fingerprint(
+    descriptor: Descriptor, policy: KeyPolicy, matcher: Matcher, *, material: bytes, stream: bool
+) -> bytes:
+    """Return the 32-byte hash of the seven segments: would this produce the same response?
+
+    `material` is the canonical JSON (RFC 8785) of what determines the response, or `digests_material`.
+    """
+    upstream = descriptor.requested if policy.identity is Identity.TARGET else descriptor.served
+    head = _fingerprint_head(
+        descriptor.dialect,
+        descriptor.endpoint,
+        upstream.provider,
+        upstream.model,
+        PROFILES[matcher],
+    )
+    tail = _FINGERPRINT_TAILS[stream_segment(policy, stream=stream)]
+    return sha256(b"".join((head, _LENGTH(len(material)), material, tail))).digest()
+
+
+def stream_segment(policy: KeyPolicy, *, stream: bool) -> str:
+    """Return the seventh segment: `stream` or `json`, empty where the rule shares shapes."""
+    if policy.stream_shared:
+        return ""
+    return "stream" if stream else "json"
+
+
+def digests_material(
+    sha: bytes, *, canonicalization: str, canonicalization_version: str, extra: bytes
+) -> bytes:
+    """Return what stands for the material of a request given as digests; never equal to any JSON document.
+
+    `extra` is the canonical JSON of headers, versions and route, which the gateway's digest leaves out.
+    """
+    return b"\x00" + frame(canonicalization.encode(), canonicalization_version.encode(), sha, extra)
+
+
+@lru_cache(maxsize=256)
+def key_policy(policy: KeyPolicy, matcher: Matcher) -> bytes:
+    """Return the 32-byte hash of what the rule lets into the key, so that no two policies share entries."""
+    parts = [
+        policy.identity.value.encode(),
+        b"shared" if policy.stream_shared else b"separate",
+        b"class" if policy.params_class else b"all_except",
+        frame(*(name.encode() for name in policy.ignore_params)),
+    ]
+    if matcher is Matcher.NORMALIZED:
+        parts += [b"on" if policy.normalized_guard else b"off", b"true" if policy.case_fold else b"false"]
+    elif matcher is Matcher.SEMANTIC:
+        parts += [str(policy.history_max_messages).encode(), policy.history_overflow.encode()]
+    return digest("policy", *parts)
+
+
+def scope_parts(rule: Rule, scope: Mapping[str, str], namespace: str) -> list[bytes]:
+    """Return the rule's dims, name and value in order, then the namespace if there is one.
+
+    Raises KeyError when a dim is missing: a scope is never guessed.
+    """
+    parts: list[bytes] = []
+    for name in rule.scope:
+        parts += (name.encode(), scope[name].encode())
+    if namespace:
+        parts.append(namespace.encode())
+    return parts
+
+
+def scope_root(parts: Sequence[bytes]) -> bytes:
+    """Return the 32-byte prefix of the scope's bodies."""
+    return digest("scope-root", *parts)
+
+
+def generation_names(rule: Rule, descriptor: Descriptor, *, root: bytes) -> tuple[bytes, ...]:
+    """Return the 32-byte names of the generations in the scope key, in its order.
+
+    Everything, the model, each dim value in the rule's order, the whole scope.
+    """
+    policy = rule.key
+    upstream = descriptor.requested if policy.identity is Identity.TARGET else descriptor.served
+    scope = descriptor.scope
+    return (
+        _EVERYTHING,
+        model_generation(upstream.provider, upstream.model),
+        *(dim_generation(name, scope[name]) for name in rule.scope),
+        digest("generation", b"scope", root),
+    )
+
+
+def model_generation(provider: str, model: str) -> bytes:
+    """Return the name of a model's generation."""
+    return digest("generation", b"model", provider.encode(), model.encode())
+
+
+def dim_generation(name: str, value: str) -> bytes:
+    """Return the name of a dim value's generation."""
+    return digest("generation", b"dim", name.encode(), value.encode())
+
+
+_EVERYTHING = digest("generation", b"everything")
+
+
+def scope_key(
+    generations: Sequence[bytes],
+    matcher: Matcher,
+    *,
+    policy: bytes,
+    parts: Sequence[bytes],
+    embedder: bytes = b"",
+) -> bytes:
+    """Return the 32-byte prefix of every key of one matcher in one scope: who may share the answer?
+
+    `generations` are 16 bytes each, `policy` comes from `key_policy`, `parts` from `scope_parts`, `embedder`
+    is the embedder's fingerprint and empty for the other matchers.
+    """
+    return digest("scope", frame(*generations), PROFILES[matcher].encode(), embedder, policy, *parts)
+
+
+def entry_key(matcher: Matcher, scope_key: bytes, fingerprint: bytes) -> EntryKey:
+    """Return where an exact or normalized entry lives."""
+    return EntryKey(matcher, scope_key, fingerprint, digest("entry", scope_key, fingerprint))
+
+
+def partition(scope_key: bytes, context: bytes, *, history_max_messages: int) -> bytes:
+    """Return the 32-byte id of a semantic search space.
+
+    `context` is the fingerprint, profile `semantic`, of the material without the embedded text.
+    """
+    return digest("partition", scope_key, context, str(history_max_messages).encode())
+
+
+def semantic_entry_id(partition: bytes, text: str) -> bytes:
+    """Return the 32-byte id of a semantic entry inside its partition."""
+    return digest("entry", partition, digest("text", text.encode()))

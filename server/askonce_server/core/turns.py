@@ -1,0 +1,109 @@
+"""The turns of a conversation and the text in them, whatever the dialect calls its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeGuard
+
+from askonce_server.core.parts import JsonValue
+
+PROSE_ROLES = frozenset({"system", "developer", "user", "assistant"})
+TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+"""The `type` of a content part whose `text` a person or a model wrote."""
+
+
+def map_prose(messages: JsonValue, change: Callable[[str], str], *, bare_text: bool) -> JsonValue:
+    """Return `messages` with `change` applied to the text of system, user and assistant turns alone.
+
+    Text is a string content or the `text` of a text part. Tool results, tool calls and every other member
+    stay as they are. `bare_text` says that a bare string stands for a user turn. What does not change is
+    shared with the input, not copied.
+    """
+    if isinstance(messages, str):
+        return change(messages) if bare_text else messages
+    if not isinstance(messages, list):
+        return messages
+    return [_map_turn(turn, change) if _is_prose(turn) else turn for turn in messages]
+
+
+def map_system(system: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """Return the system prompt, a string or a list of blocks, with `change` applied to its text."""
+    return _map_content(system, change)
+
+
+def _is_prose(turn: JsonValue) -> TypeGuard[dict[str, Any]]:
+    return isinstance(turn, dict) and turn.get("role") in PROSE_ROLES
+
+
+def _map_turn(turn: dict[str, Any], change: Callable[[str], str]) -> JsonValue:
+    content = turn.get("content")
+    changed = _map_content(content, change)
+    return turn if changed is content else {**turn, "content": changed}
+
+
+def _map_content(content: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    if isinstance(content, str):
+        return change(content)
+    if not isinstance(content, list):
+        return content
+    return [{**part, "text": change(part["text"])} if is_text(part) else part for part in content]
+
+
+def is_text(part: JsonValue) -> TypeGuard[dict[str, Any]]:
+    """Whether a content part is text with a string in it."""
+    return isinstance(part, dict) and part.get("type") in TEXT_PARTS and isinstance(part.get("text"), str)
+
+
+def prose(messages: JsonValue, system: JsonValue, *, bare_text: bool) -> Iterator[str]:
+    """Yield the texts that `map_prose` and `map_system` would change."""
+    yield from _texts(system)
+    if isinstance(messages, str) and bare_text:
+        yield messages
+    elif isinstance(messages, list):
+        for turn in messages:
+            if _is_prose(turn):
+                yield from _texts(turn.get("content"))
+
+
+def _texts(content: JsonValue) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        for part in content:
+            if is_text(part):
+                yield part["text"]
+
+
+def user_texts(messages: JsonValue) -> list[list[str]]:
+    """Return the texts of each user turn, in order; a bare string counts as one user turn."""
+    if isinstance(messages, str):
+        return [[messages]]
+    if not isinstance(messages, list):
+        return []
+    return [list(_texts(turn.get("content"))) for turn in messages if _is_user(turn)]
+
+
+def _is_user(turn: JsonValue) -> TypeGuard[dict[str, Any]]:
+    return isinstance(turn, dict) and turn.get("role") == "user"
+
+
+def without_user_text(messages: JsonValue, *, last: int) -> JsonValue:
+    """Return `messages` with each text of the last `last` user turns (0: all) replaced in place by null."""
+    if isinstance(messages, str):
+        return None
+    if not isinstance(messages, list):
+        return messages
+    users = [number for number, turn in enumerate(messages) if _is_user(turn)]
+    embedded = set(users[-last:] if last else users)
+    return [_without_text(turn) if number in embedded else turn for number, turn in enumerate(messages)]
+
+
+def _without_text(turn: JsonValue) -> JsonValue:
+    if not isinstance(turn, dict):
+        return turn
+    content = turn.get("content")
+    if isinstance(content, str):
+        return {**turn, "content": None}
+    if not isinstance(content, list):
+        return turn
+    return {**turn, "content": [{**part, "text": None} if is_text(part) else part for part in content]}

@@ -1,0 +1,111 @@
+"""White space in prose: what the normalized profile folds, and where it must not."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+WHITE_SPACE = (
+    "\u0009\u000a\u000b\u000c\u000d\u0020\u0085\u00a0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""The 25 code points of the Unicode property White_Space (PropList.txt). `str.isspace` knows others."""
+
+_OTHERS = WHITE_SPACE.replace(" ", "")
+_RUN = re.compile(f"[{WHITE_SPACE}]{{2,}}|[{_OTHERS}]")
+_BREAK = re.compile("\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]")
+_FENCES = ("```", "~~~")
+_LINE_MARKS = frozenset("-*+•‣◦·@|>\"'“”„‘’«»`")
+"""List marks, diff marks, pipes and quote marks: a line that begins with one has a layout."""
+_SAME_QUOTES = "\"`'"
+_PAIRED_QUOTES = ("“”", "„“", "‘’", "«»", "‹›")
+_ALL_QUOTES = frozenset(_SAME_QUOTES + "".join(_PAIRED_QUOTES))
+_INDENT = 4
+_MAX_RUNS = 256
+"""A text with quotes and more runs than this is left alone: judging each run would take quadratic time."""
+
+
+def fold(text: str) -> str:
+    """Turn runs of white space into one space and strip the ends."""
+    if _is_plain(text):
+        return text
+    return _RUN.sub(" ", text).strip(" ")
+
+
+def matters(text: str) -> bool:
+    """Whether white space may carry meaning in `text`, so that it must not be folded.
+
+    True for fenced or indented code, tabs at a line start, diffs, tables and lists, a quoted or back-ticked
+    span that contains a run, and more than one line break. Errs on the side of meaning: that costs a hit,
+    the other side would cost a wrong one.
+    """
+    if any(fence in text for fence in _FENCES):
+        return True
+    if _is_plain(text):
+        return bool(text) and _has_line_mark(text)
+    if len(_BREAK.findall(text.strip(WHITE_SPACE))) > 1:
+        return True
+    if any(_line_matters(line, number) for number, line in enumerate(_BREAK.split(text))):
+        return True
+    stripped = text.strip(WHITE_SPACE)
+    if not any(mark in stripped for mark in _ALL_QUOTES):
+        return False
+    runs = list(islice(_RUN.finditer(stripped), _MAX_RUNS + 1))
+    return len(runs) > _MAX_RUNS or any(_in_quotes(stripped, run.start(), run.end()) for run in runs)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every white space in `text` is a single space inside it.
+
+    `isprintable` is false for each of the other 24 code points, at the speed of a memory scan.
+    """
+    return text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
+
+
+def _has_line_mark(line: str) -> bool:
+    return line[0] in _LINE_MARKS or line[0].isdigit()
+
+
+def _line_matters(line: str, number: int) -> bool:
+    body = line.lstrip(WHITE_SPACE)
+    if not body:
+        return False
+    indent = line[: len(line) - len(body)]
+    if "\t" in indent or len(indent) >= _INDENT or (number and indent):
+        return True
+    return _has_line_mark(body)
+
+
+def _in_quotes(text: str, start: int, end: int) -> bool:
+    """Whether the run at `start` to `end` may stand inside a quoted span."""
+    before, after = text[:start], text[end:]
+    for pair in _PAIRED_QUOTES:
+        if before.rfind(pair[0]) > before.rfind(pair[1]) and pair[1] in after:
+            return True
+    return any(_in_same_quotes(before, after, mark) for mark in _SAME_QUOTES)
+
+
+def _in_same_quotes(before: str, after: str, mark: str) -> bool:
+    """Judge marks that open and close alike: by number, and by the looks of the nearest ones."""
+    opened, closes = _quotes(before, mark), _quotes(after, mark)
+    if not opened or not closes:
+        return False
+    if len(opened) % 2:
+        return True
+    return _looks_opening(before, opened[-1]) or not _looks_opening(after, closes[0])
+
+
+def _quotes(text: str, mark: str) -> list[int]:
+    """Find the marks; an apostrophe between two letters is none."""
+    found = [match.start() for match in re.finditer(re.escape(mark), text)]
+    if mark != "'":
+        return found
+    return [at for at in found if not (text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum())]
+
+
+def _looks_opening(text: str, at: int) -> bool:
+    previous, following = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+    return (not previous or previous in WHITE_SPACE or previous in "([{<=:,") and (
+        bool(following) and following not in WHITE_SPACE
+    )

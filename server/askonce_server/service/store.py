@@ -1,0 +1,166 @@
+"""Store: file an answer under what was looked up, if it may be replayed at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from askonce_server.core.admit import Response, why_refuse, write
+from askonce_server.core.decide import decide
+from askonce_server.core.descriptor import Controls, Descriptor
+from askonce_server.core.entries import EntryKey, Grant, Write
+from askonce_server.core.errors import MalformedRequest, Violation
+from askonce_server.core.finish import AnswerFacts
+from askonce_server.core.reasons import BypassReason, Mode, RefusalReason
+from askonce_server.core.requirements import ttl_violations
+from askonce_server.core.rules import Rule
+from askonce_server.dialects.answers import inspect
+from askonce_server.ports import Clock, EntryStore
+from askonce_server.service.driver import drive
+from askonce_server.service.faults import FaultLog
+from askonce_server.service.lookup import Asked, prepare
+from askonce_server.service.tallies import Tallies
+from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A Store as it came over the wire, not yet judged."""
+
+    source: bytes | Descriptor | None
+    """A fill token, or the descriptor of a request that no Lookup preceded."""
+    response: Response
+    ttl_ms: int | None = None
+    namespace: str = ""
+    logging_disabled: bool = False
+    known_fields: bool = True
+    """False when the descriptor had fields that this version does not know."""
+    violations: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a Store: entries, or the reason why there are none."""
+
+    refusal: RefusalReason | None = None
+    keys: tuple[EntryKey, ...] = ()
+    expire_ms: int = 0
+    now_ms: int = 0
+
+
+class StoreService:
+    """Admits answers and files them under the current rules."""
+
+    def __init__(  # noqa: PLR0913 - the composition root passes each by name
+        self,
+        *,
+        store: EntryStore,
+        clock: Clock,
+        rules: Callable[[], Sequence[Rule]],
+        tokens: FillTokens,
+        tallies: Tallies,
+        faults: FaultLog,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._rules = rules
+        self._tokens = tokens
+        self._tallies = tallies
+        self._faults = faults
+
+    def admit(self, filed: Filed) -> Write | RefusalReason:
+        """Judge one answer: what to write, or why not. Raises MalformedRequest naming everything wrong."""
+        now_ms = self._clock.now_ms()
+        try:
+            granted = self._grant(filed, now_ms)
+            if isinstance(granted, RefusalReason):
+                return granted
+            return _admit(granted[0], granted[1], filed, now_ms=now_ms)
+        except MalformedRequest:
+            raise
+        except Exception as error:
+            self._faults.record("store", error)
+            return RefusalReason.STORE_FAILED
+
+    def commit(self, admitted: Sequence[Write | RefusalReason]) -> list[Stored]:
+        """Write what was admitted, wait until it is durable, and count each once. Never raises."""
+        writes = [one for one in admitted if isinstance(one, Write)]
+        refusals = iter(self._store.put(writes) if writes else ())
+        results = [_stored(one, next(refusals) if isinstance(one, Write) else one) for one in admitted]
+        for result in results:
+            self._tallies.stored(result.refusal)
+        return results
+
+    def store(self, filed: Filed) -> Stored:
+        """File one answer. Raises MalformedRequest."""
+        return self.commit([self.admit(filed)])[0]
+
+    def _grant(self, filed: Filed, now_ms: int) -> tuple[Grant, Rule] | RefusalReason:
+        if isinstance(filed.source, Descriptor):
+            return self._grant_by_descriptor(filed.source, filed, now_ms)
+        if filed.violations or filed.source is None:
+            raise MalformedRequest(list(filed.violations))
+        try:
+            grant = self._tokens.verify(filed.source, now_ms=now_ms)
+        except ExpiredToken:
+            return RefusalReason.TOKEN_EXPIRED
+        except ForgedToken:
+            text = "is not a token of this service; give it back as Lookup returned it"
+            raise MalformedRequest([Violation("fill_token", text)]) from None
+        rule = next((rule for rule in self._rules() if rule.id == grant.rule_id), None)
+        return RefusalReason.NO_RULE if rule is None else (grant, rule)
+
+    def _grant_by_descriptor(
+        self, descriptor: Descriptor, filed: Filed, now_ms: int
+    ) -> tuple[Grant, Rule] | RefusalReason:
+        """Derive the keys as a Lookup with mode REFRESH would: nothing is read, everything is judged."""
+        asked = Asked(
+            descriptor,
+            Controls(mode=Mode.REFRESH, namespace=filed.namespace),
+            known_fields=filed.known_fields,
+            violations=filed.violations,
+        )
+        prepared = prepare(asked, self._rules(), now_ms=now_ms)
+        with self._store.read() as view:
+            decision = drive(decide(prepared.request, prepared.rule), lambda: view)
+        if decision.grant is not None and prepared.rule is not None:
+            return decision.grant, prepared.rule
+        reason = decision.bypass_reason
+        return _as_refusal(reason) if reason is not None else RefusalReason.NO_MATCHER
+
+
+def _admit(grant: Grant, rule: Rule, filed: Filed, *, now_ms: int) -> Write | RefusalReason:
+    violations = ttl_violations("ttl", filed.ttl_ms, rule)
+    if violations:
+        raise MalformedRequest(violations)
+    if filed.logging_disabled:
+        return RefusalReason.LOGGING_DISABLED
+    response = filed.response
+    small = len(response.body.data) <= rule.admission.max_body
+    facts = _look_into(grant, response) if small else AnswerFacts()
+    refusal = why_refuse(grant, rule, response, facts)
+    if refusal is not None:
+        return refusal
+    return write(grant, rule, response, facts, ttl_ms=filed.ttl_ms, now_ms=now_ms)
+
+
+def _look_into(grant: Grant, response: Response) -> AnswerFacts:
+    return inspect(
+        grant.dialect,
+        grant.endpoint,
+        stream=grant.stream,
+        content_type=response.body.content_type,
+        body=response.body.data,
+    )
+
+
+def _stored(admitted: Write | RefusalReason, refusal: RefusalReason | None) -> Stored:
+    if refusal is not None or not isinstance(admitted, Write):
+        return Stored(refusal)
+    answer = admitted.answer
+    return Stored(None, admitted.keys, answer.expire_ms, answer.store_ms)
+
+
+def _as_refusal(reason: BypassReason) -> RefusalReason:
+    """Return the refusal that repeats why the descriptor itself is not cacheable."""
+    return RefusalReason.__members__.get(reason.name, RefusalReason.NO_MATCHER)

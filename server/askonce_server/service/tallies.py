@@ -1,0 +1,57 @@
+"""Counts of what was decided: every decision exactly once, as a hit, a miss or a bypass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from threading import Lock
+
+from askonce_server.core.decision import Decision
+from askonce_server.core.reasons import DenyReason, Outcome, RefusalReason
+
+
+class Tallies:
+    """Counters of one process. Keys look like `hit.exact`, `bypass.scope_missing` or `refusal.truncated`."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._counts: Counter[str] = Counter()
+
+    def decided(self, decision: Decision) -> None:
+        """Count a decision."""
+        names = [_name(decision)]
+        if decision.shadow and decision.candidate is not None and decision.deny_reason is None:
+            names.append("shadow.would_hit")
+        with self._lock:
+            for name in names:
+                self._counts[name] += 1
+
+    def stored(self, refusal: RefusalReason | None) -> None:
+        """Count a Store: acknowledged when `refusal` is None."""
+        name = "stored" if refusal is None else f"refusal.{refusal.name.lower()}"
+        with self._lock:
+            self._counts[name] += 1
+
+    def snapshot(self) -> dict[str, int]:
+        """Return all counts at one moment."""
+        with self._lock:
+            return dict(self._counts)
+
+
+def _name(decision: Decision) -> str:
+    if decision.outcome is Outcome.HIT:
+        assert decision.kind is not None
+        return _HITS[decision.kind.name]
+    if decision.outcome is Outcome.BYPASS:
+        reason = decision.bypass_reason
+        return f"bypass.{reason.name.lower() if reason else 'unspecified'}"
+    if decision.deny_reason is DenyReason.REFRESH:
+        return "refresh"
+    return f"miss.{decision.deny_reason.name.lower() if decision.deny_reason else 'no_entry'}"
+
+
+_HITS = {name: f"hit.{name.lower()}" for name in ("EXACT", "NORMALIZED", "SEMANTIC")}
+
+
+def total(counts: dict[str, int], kind: str) -> int:
+    """Return the sum of the counts of one kind: `hit`, `miss`, `bypass` or `refusal`."""
+    return sum(count for name, count in counts.items() if name.startswith(f"{kind}."))

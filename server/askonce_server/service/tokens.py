@@ -1,0 +1,101 @@
+"""Fill tokens: the leave to store, signed so that it cannot be forged or moved to another scope."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+
+from askonce_server.core.descriptor import Target
+from askonce_server.core.entries import Generations, Grant
+from askonce_server.core.keys import entry_key
+from askonce_server.core.reasons import Matcher
+from askonce_server.storage.v1 import record_pb2
+
+_VERSION = b"\x01"
+_KEY_ID_BYTES = 4
+_MAC_BYTES = 32
+_SCHEMA = 1
+
+
+class ForgedToken(Exception):
+    """The bytes are no token of this service."""
+
+
+class ExpiredToken(Exception):
+    """The token is too old, or its key is gone."""
+
+
+class FillTokens:
+    """Signs and verifies fill tokens with HMAC-SHA-256 (RFC 2104).
+
+    A token is a version byte, the key's id (4 bytes), the grant, and the MAC (32 bytes) over all of it.
+    """
+
+    def __init__(self, key: bytes, *, older_keys: tuple[bytes, ...] = ()) -> None:
+        self._key = key
+        self._key_id = _key_id(key)
+        self._keys: Mapping[bytes, bytes] = {_key_id(one): one for one in (*older_keys, key)}
+
+    def sign(self, grant: Grant) -> bytes:
+        """Return the token that says `grant`."""
+        payload = _VERSION + self._key_id + _encode(grant)
+        return payload + hmac.digest(self._key, payload, "sha256")
+
+    def verify(self, token: bytes, *, now_ms: int) -> Grant:
+        """Return what the token says. Raises ForgedToken or ExpiredToken."""
+        payload, mac = token[:-_MAC_BYTES], token[-_MAC_BYTES:]
+        if payload[:1] != _VERSION or len(payload) <= 1 + _KEY_ID_BYTES:
+            raise ForgedToken
+        key = self._keys.get(payload[1 : 1 + _KEY_ID_BYTES])
+        if key is None:
+            raise ExpiredToken
+        if not hmac.compare_digest(mac, hmac.digest(key, payload, "sha256")):
+            raise ForgedToken
+        grant = _decode(payload[1 + _KEY_ID_BYTES :])
+        if now_ms >= grant.expire_ms:
+            raise ExpiredToken
+        return grant
+
+
+def _key_id(key: bytes) -> bytes:
+    return hmac.digest(key, b"askonce/1/token-key-id", "sha256")[:_KEY_ID_BYTES]
+
+
+def _encode(grant: Grant) -> bytes:
+    message = record_pb2.FillToken(
+        schema=_SCHEMA,
+        rule_id=grant.rule_id,
+        dialect=grant.dialect,
+        endpoint=grant.endpoint,
+        stream=grant.stream,
+        served_provider=grant.served.provider,
+        served_model=grant.served.model,
+        scope_root=grant.scope_root,
+        generation_names=grant.generations.names,
+        generations=grant.generations.values,
+        ttl_ms=grant.ttl_ms,
+        start_ms=grant.start_ms,
+        expire_ms=grant.expire_ms,
+    )
+    for key in grant.keys:
+        message.keys.add(matcher=key.matcher, scope_key=key.scope_key, fingerprint=key.fingerprint)
+    return message.SerializeToString()
+
+
+def _decode(payload: bytes) -> Grant:
+    message = record_pb2.FillToken.FromString(payload)
+    if message.schema != _SCHEMA:
+        raise ExpiredToken
+    return Grant(
+        rule_id=message.rule_id,
+        dialect=message.dialect,
+        endpoint=message.endpoint,
+        stream=message.stream,
+        served=Target(message.served_provider, message.served_model),
+        scope_root=message.scope_root,
+        generations=Generations(tuple(message.generation_names), tuple(message.generations)),
+        keys=tuple(entry_key(Matcher(key.matcher), key.scope_key, key.fingerprint) for key in message.keys),
+        ttl_ms=message.ttl_ms if message.HasField("ttl_ms") else None,
+        start_ms=message.start_ms,
+        expire_ms=message.expire_ms,
+    )
