@@ -1,0 +1,89 @@
+"""Mistakes between settings that are far apart.
+
+They are looked for in the document itself, so that they show beside mistakes of single settings; whatever is
+not of the expected shape is passed over here, since it has been reported already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from askonce_server.config.problems import Path
+from askonce_server.config.wording import did_you_mean
+
+Finding = tuple[Path, str]
+"""A path and what is wrong there."""
+
+
+def findings(document: dict[str, Any]) -> Iterator[Finding]:
+    """Return the mistakes between settings of `document`."""
+    yield from _twins(document)
+    yield from _not_yet_semantic(document)
+    yield from _embedders(document)
+    yield from _listeners(document)
+
+
+def _not_yet_semantic(document: dict[str, Any]) -> Iterator[Finding]:
+    for at, rule in _rules(document):
+        strategy = rule.get("strategy")
+        names = [strategy] if isinstance(strategy, str) else strategy
+        if isinstance(names, list) and "semantic" in names:
+            yield (
+                ("rules", at, "strategy"),
+                "names semantic, and this version has no semantic matcher: use exact and normalized",
+            )
+
+
+def _twins(document: dict[str, Any]) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for at, rule in _rules(document):
+        name = rule.get("id")
+        if not isinstance(name, str):
+            continue
+        if name in first:
+            yield ("rules", at, "id"), f"{name!r} is already the id of rules[{first[name]}]"
+        first.setdefault(name, at)
+
+
+def _embedders(document: dict[str, Any]) -> Iterator[Finding]:
+    embedders = document.get("embedders", {})
+    if not isinstance(embedders, dict):
+        return
+    for at, rule in _rules(document):
+        name = _section(rule, "semantic").get("embedder")
+        if isinstance(name, str) and name not in embedders:
+            known = ", ".join(embedders) or "none"
+            mend = did_you_mean(name, embedders) or f": known here are {known}"
+            yield ("rules", at, "semantic", "embedder"), f"{name!r} is not among embedders{mend}"
+
+
+def _listeners(document: dict[str, Any]) -> Iterator[Finding]:
+    public = _texts(document.get("listen"))
+    for name in ("admin", "telemetry"):
+        for address in _texts(_section(document, name).get("listen")):
+            if address in public:
+                yield (name, "listen"), f"{address} is already in listen: it needs an address of its own"
+    admin = _texts(_section(document, "admin").get("listen"))
+    for address in _texts(_section(document, "telemetry").get("listen")):
+        if address in admin:
+            yield (
+                ("telemetry", "listen"),
+                f"{address} is already in admin.listen: it needs an address of its own",
+            )
+
+
+def _rules(document: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    rules = document.get("rules")
+    for at, rule in enumerate(rules if isinstance(rules, list) else ()):
+        if isinstance(rule, dict):
+            yield at, rule
+
+
+def _section(within: dict[str, Any], name: str) -> dict[str, Any]:
+    section = within.get(name)
+    return section if isinstance(section, dict) else {}
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]

@@ -1,0 +1,178 @@
+"""The whole configuration: every setting with its type, default and meaning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+
+from askonce_server.config.address import Address, parse_address
+from askonce_server.config.embedders import Embedder
+from askonce_server.config.fields import (
+    GIB,
+    KIB,
+    MIB,
+    MS,
+    TIB,
+    Count,
+    EnvName,
+    FilePath,
+    Name,
+    OneAddress,
+    Section,
+    Size,
+    Switch,
+    Time,
+    between,
+    read_list,
+)
+from askonce_server.config.places import default_listen, state_folder
+from askonce_server.config.rule import RuleSection
+
+DEFAULT_RULE = RuleSection(id="default")
+"""What applies when no rules are given: exact and normalized answers, one tenant apart from the other."""
+
+
+def guarded(address: Address, checked: ValidationInfo) -> Address:
+    """Return `address`. Raises ValueError when others can reach it without `tls` or `insecure`."""
+    return _private(address, checked, ("tls", "insecure"), "give tls, or say insecure: true")
+
+
+def declared(address: Address, checked: ValidationInfo) -> Address:
+    """Return `address`. Raises ValueError when others can reach it without `insecure`."""
+    return _private(address, checked, ("insecure",), "say insecure: true if that is meant")
+
+
+def _private(address: Address, checked: ValidationInfo, excuses: tuple[str, ...], mend: str) -> Address:
+    # A setting that is itself mistaken is absent here, and is not held against the address.
+    if address.private or any(checked.data.get(excuse, True) for excuse in excuses):
+        return address
+    raise ValueError(f"can be reached by other machines at {address}: {mend}")
+
+
+def apart(addresses: tuple[Address, ...]) -> tuple[Address, ...]:
+    """Return `addresses`, at least one. Raises ValueError when one stands there twice."""
+    if not addresses:
+        raise ValueError("must name at least one address")
+    for at, address in enumerate(addresses):
+        if address in addresses[:at]:
+            raise ValueError(f"names {address} twice")
+    return addresses
+
+
+GuardedAddress = Annotated[OneAddress, AfterValidator(guarded)]
+Addresses = Annotated[tuple[GuardedAddress, ...], BeforeValidator(read_list), AfterValidator(apart)]
+
+
+class TlsSection(Section):
+    """The certificate that TCP addresses beyond this machine are served under."""
+
+    cert: FilePath
+    """The file with the certificate chain, in PEM."""
+    key: FilePath
+    """The file with the private key, in PEM."""
+    client_ca: FilePath | None = None
+    """The file with the authorities whose client certificates are demanded; left out, none is."""
+
+
+class AdminSection(Section):
+    """The listener for operators: purge, delete, explain."""
+
+    tls: TlsSection | None = None
+    """The certificate for addresses beyond this machine."""
+    insecure: Switch = False
+    """Whether addresses beyond this machine may be served without TLS."""
+    listen: Addresses
+    """Where the admin service listens, best a socket in a folder that the gateway cannot see."""
+    token_env: EnvName | None = None
+    """The name of the environment variable with the bearer token that callers must show."""
+
+
+class StoreSection(Section):
+    """Where answers are kept."""
+
+    path: FilePath = Field(
+        default_factory=lambda: Path(state_folder(os.environ)),
+        json_schema_extra={"default_text": "`$XDG_STATE_HOME/askonce`, else `~/.local/state/askonce`"},
+    )
+    """The folder of the store, on a local disk."""
+    max_bytes: Annotated[Size, AfterValidator(between(MIB, 16 * TIB))] = 2 * GIB
+    """How much the store may hold on its disk."""
+    durability: Literal["commit", "periodic"] = "commit"
+    """Whether a Store is acknowledged when it is on the disk, or before."""
+    write_timeout: Annotated[Time, AfterValidator(between(MS, timedelta(seconds=60)))] = timedelta(seconds=2)
+    """How long a Store waits for its acknowledgement before it is refused."""
+    engine: Literal["lmdb", "memory"] = "lmdb"
+    """What keeps the answers: `lmdb` on disk, or `memory`, which forgets them at the end."""
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _known_engine(cls, value: object) -> object:
+        if value in ("valkey", "redis"):
+            raise ValueError(f"{value} is not yet supported: use lmdb")
+        return value
+
+
+class TelemetrySection(Section):
+    """How the server is watched."""
+
+    insecure: Switch = False
+    """Whether metrics may be served beyond this machine, which is without TLS."""
+    listen: Annotated[OneAddress, AfterValidator(declared)] | None = None
+    """Where metrics are served over HTTP; left out, nowhere."""
+
+
+class DrainSection(Section):
+    """How the server stops."""
+
+    delay: Annotated[Time, AfterValidator(between(timedelta(), timedelta(minutes=10)))] = timedelta()
+    """How long calls are still taken after the signal to stop, while health says otherwise."""
+    grace: Annotated[Time, AfterValidator(between(timedelta(), timedelta(hours=1)))] = timedelta(seconds=10)
+    """How long calls in flight may still take after that."""
+
+
+class Config(Section):
+    """The whole configuration."""
+
+    tls: TlsSection | None = None
+    """The certificate for addresses of `listen` beyond this machine."""
+    insecure: Switch = False
+    """Whether addresses of `listen` beyond this machine may be served without TLS."""
+    listen: Addresses = Field(
+        default_factory=lambda: default_addresses(os.environ),
+        json_schema_extra={
+            "default_text": "`127.0.0.1:50051`, and `askonce.sock` in `$XDG_RUNTIME_DIR` or the state folder"
+        },
+    )
+    """Where gateways reach the server: Unix sockets and TCP addresses."""
+    admin: AdminSection | None = None
+    """The listener for operators; left out, there is none."""
+    max_request: Annotated[Size, AfterValidator(between(KIB, GIB))] = 8 * MIB
+    """The greatest size of one call."""
+    max_response: Annotated[Size, AfterValidator(between(KIB, GIB))] = 3 * MIB
+    """The greatest size of one answer to a call; hits of a batch beyond it become item errors."""
+    max_in_flight_bytes: Annotated[Size, AfterValidator(between(KIB, 16 * TIB))] = 256 * MIB
+    """The greatest size of all calls that are being worked on together."""
+    threads: Annotated[Count, Field(ge=1, le=1024)] = 32
+    """How many calls are worked on at once."""
+    store: StoreSection = Field(default_factory=StoreSection)
+    """Where answers are kept."""
+    fill_token_key_env: EnvName | None = None
+    """The name of the environment variable with the key that signs fill tokens; left out, the store's own."""
+    embedders: dict[Name, Embedder] = Field(default_factory=dict)
+    """The embedders that rules may name."""
+    rules: tuple[RuleSection, ...] = (DEFAULT_RULE,)
+    """The rules; the first that matches a request decides, and one that none matches is not cached."""
+    telemetry: TelemetrySection = Field(default_factory=TelemetrySection)
+    """How the server is watched."""
+    drain: DrainSection = Field(default_factory=DrainSection)
+    """How the server stops."""
+
+
+def default_addresses(environ: Mapping[str, str]) -> tuple[Address, ...]:
+    """Return where the server listens when nothing is said."""
+    return tuple(parse_address(text) for text in default_listen(environ))

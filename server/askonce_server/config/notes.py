@@ -1,0 +1,56 @@
+"""What an operator should know of a configuration that is valid all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from askonce_server.config.model import Config
+from askonce_server.config.problems import Problem
+from askonce_server.config.quantities import format_size
+from askonce_server.config.rule import MatchSection, RuleSection
+
+
+def notes(config: Config) -> list[Problem]:
+    """Return settings that have no effect, or another one than they seem to."""
+    return [Problem(path, message) for path, message in _notes(config)]
+
+
+def _notes(config: Config) -> Iterator[tuple[str, str]]:
+    if config.max_in_flight_bytes < config.max_request:
+        limit = format_size(config.max_in_flight_bytes)
+        yield "max_in_flight_bytes", f"is less than max_request, so no call above {limit} is ever taken"
+    if config.store.engine == "memory":
+        yield "store.engine", "is memory, which forgets every answer when the server stops"
+    if not config.rules:
+        yield "rules", "is empty, so nothing is cached"
+    used = {rule.semantic.embedder for rule in config.rules if rule.semantic is not None}
+    for name in config.embedders:
+        if name not in used:
+            yield f"embedders.{name}", "is used by no rule"
+    yield from _unreachable(config.rules)
+    for at, rule in enumerate(config.rules):
+        for path, message in _rule_notes(rule, config):
+            yield f"rules[{at}].{path}", message
+
+
+def _unreachable(rules: tuple[RuleSection, ...]) -> Iterator[tuple[str, str]]:
+    catch_all = next((at for at, rule in enumerate(rules) if rule.match == MatchSection()), len(rules))
+    for at in range(catch_all + 1, len(rules)):
+        yield f"rules[{at}]", f"is never reached, since rules[{catch_all}] matches every request"
+
+
+def _rule_notes(rule: RuleSection, config: Config) -> Iterator[tuple[str, str]]:
+    if rule.semantic is not None and "semantic" not in rule.strategy:
+        yield "semantic", "has no effect, since strategy does not name semantic"
+    if "normalized" in rule.model_fields_set and "normalized" not in rule.strategy:
+        yield "normalized", "has no effect, since strategy does not name normalized"
+    if rule.coalesce is not None:
+        yield "coalesce", "has no effect in this version"
+    if rule.admission.max_body > config.max_response:
+        limit = format_size(config.max_response)
+        yield "admission.max_body", f"is more than max_response ({limit}), so larger answers are never served"
+    elif rule.admission.max_body >= config.max_request:
+        limit = format_size(config.max_request)
+        yield "admission.max_body", f"is not less than max_request ({limit}), so larger answers never arrive"
+    if not rule.scope:
+        yield "scope", "is empty: everybody shares the answers of this rule"
