@@ -29,6 +29,7 @@ MAX_INTEGER = 2**53 - 1
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
 
+_BOUND = float(MAX_INTEGER)
 # Above the first, every writer spells a fraction without exponent; below the second, ECMAScript has one.
 _PLAIN = 1e-3
 _WITH_EXPONENT = 1e-6
@@ -48,7 +49,10 @@ _LEADS_ABOVE_SURROGATES = (b"\xee", b"\xef")
 
 
 def canonicalize(raw: bytes) -> bytes:
-    """Return the canonical form of the JSON document `raw`. Raises NotJson and Unrepresentable."""
+    """Return the canonical form of the JSON document `raw`.
+
+    Raises NotJson and Unrepresentable, for what `parse` and `encode` name.
+    """
     return encode(parse(raw))
 
 
@@ -103,7 +107,7 @@ def _number(number: object) -> int | float | orjson.Fragment:
     if type(number) is not Decimal:
         raise TypeError(f"no JSON value: {type(number).__name__}")
     double = float(number)
-    if not abs(double) <= MAX_INTEGER:  # every double out here is integral, infinite or NaN
+    if not abs(double) <= _BOUND:  # every double out there is integral, infinite or NaN
         raise Unrepresentable("a number beyond ±(2^53-1)")
     if double.is_integer():
         if number and not double:

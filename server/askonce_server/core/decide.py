@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from askonce_server.core import keys
-from askonce_server.core.anchor import conversation_anchor
 from askonce_server.core.decision import (
     TOKEN_LIFE_MS,
     Answer,
@@ -20,78 +19,54 @@ from askonce_server.core.decision import (
     Question,
     ReadBody,
     ReadGenerations,
-    Request,
     Skip,
     bypass,
-    with_anchor,
 )
-from askonce_server.core.derive import Derivation
-from askonce_server.core.eligibility import scope_missing, why_not
 from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Grant
 from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.freshness import why_not_fresh
+from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode, Outcome
-from askonce_server.core.rules import Rule, RuleMode
+from askonce_server.core.rules import RuleMode
 
 
-def decide(request: Request, rule: Rule | None) -> Deciding:
-    """Decide what the caller of `request` has to do under `rule`, the first that matched.
+def decide(plan: Plan, *, now_ms: int) -> Deciding:
+    """Decide what the caller has to do now (milliseconds since 1970).
 
     Yields questions and must be sent their answers. Never raises for what a request says.
     """
-    reason = why_bypass(request, rule)
+    reason = plan.bypass_reason
     if reason is None:
-        assert rule is not None
         try:
-            decision = yield from _Chain(request, rule).run()
+            return (yield from _Chain(plan, now_ms).run())
         except Unrepresentable:
             reason = BypassReason.UNREPRESENTABLE_CONTENT
-    if reason is not None:
-        shadow = rule is not None and rule.mode is RuleMode.SHADOW
-        decision = bypass(
-            reason, now_ms=request.now_ms, rule_id=rule.id if rule is not None else "", shadow=shadow
-        )
-    if request.anchor and request.parts is not None:
-        return with_anchor(decision, conversation_anchor(request.parts))
-    return decision
-
-
-def why_bypass(request: Request, rule: Rule | None) -> BypassReason | None:
-    """Return why nothing may be looked up, or None. The store is not needed for it."""
-    if rule is None:
-        return BypassReason.NO_RULE
-    if rule.mode is RuleMode.OFF:
-        return BypassReason.DISABLED
-    if not request.representable:
-        return BypassReason.UNREPRESENTABLE_CONTENT
-    if not request.known_mode or request.controls.mode is Mode.BYPASS:
-        return BypassReason.CALLER_BYPASS
-    if scope_missing(rule, request.descriptor):
-        return BypassReason.SCOPE_MISSING
-    return why_not(rule, request.descriptor, request.parts)
+    return bypass(reason, plan.rule, now_ms=now_ms, anchor=plan.anchor)
 
 
 class _Chain:
     """One walk along a rule's matchers."""
 
-    def __init__(self, request: Request, rule: Rule) -> None:
-        self._request = request
-        self._rule = rule
-        self._scope = keys.scope_parts(rule, request.descriptor.scope, request.controls.namespace)
-        self._root = keys.scope_root(self._scope)
-        self._derivation = Derivation(request.descriptor, request.parts, rule.key, stream=request.stream)
+    def __init__(self, plan: Plan, now_ms: int) -> None:
+        assert plan.rule is not None
+        assert plan.scope is not None
+        assert plan.derivation is not None
+        self._request = plan.request
+        self._rule = plan.rule
+        self._scope = plan.scope
+        self._derivation = plan.derivation
+        self._anchor = plan.anchor
+        self._now_ms = now_ms
         self._keys: list[EntryKey] = []
         self._skipped: list[Skip] = []
         self._denied: tuple[DenyReason, Candidate] | None = None
 
     def run(self) -> Deciding:
-        request, rule = self._request, self._rule
-        names = keys.generation_names(rule, request.descriptor, root=self._root)
-        values = yield ReadGenerations(names)
+        values = yield ReadGenerations(self._scope.generation_names)
         assert isinstance(values, tuple)
-        generations = Generations(names, values)
-        refresh = request.controls.mode is Mode.REFRESH
-        for matcher in rule.strategy:
+        generations = Generations(self._scope.generation_names, values)
+        refresh = self._request.controls.mode is Mode.REFRESH
+        for matcher in self._rule.strategy:
             key = self._key(matcher, generations)
             if isinstance(key, BypassReason):
                 self._skipped.append(Skip(matcher, key))
@@ -109,7 +84,7 @@ class _Chain:
         if isinstance(fingerprint, BypassReason):
             return fingerprint
         policy = keys.key_policy(self._rule.key, matcher)
-        scope_key = keys.scope_key(generations.values, matcher, policy=policy, parts=self._scope)
+        scope_key = keys.scope_key(generations.values, matcher, policy=policy, parts=self._scope.parts)
         return keys.entry_key(matcher, scope_key, fingerprint)
 
     def _try(self, key: EntryKey) -> Generator[Question, Answer, Candidate | None]:
@@ -132,7 +107,7 @@ class _Chain:
 
     def _why_deny(self, entry: Entry) -> DenyReason | None:
         request = self._request
-        stale = why_not_fresh(entry.answer, request.controls, request.now_ms)
+        stale = why_not_fresh(entry.answer, request.controls, self._now_ms)
         if stale is not None:
             return stale
         accepts = request.accepts or {request.stream}
@@ -143,7 +118,7 @@ class _Chain:
         grant = self._grant(generations) if shadow else None
         return Decision(
             Outcome.MISS if shadow else Outcome.HIT,
-            self._request.now_ms,
+            self._now_ms,
             rule_id=self._rule.id,
             kind=matcher,
             candidate=candidate,
@@ -151,6 +126,7 @@ class _Chain:
             store_answer=grant is not None,
             grant=grant,
             shadow=shadow,
+            anchor=self._anchor,
         )
 
     def _miss(self, generations: Generations, *, refresh: bool) -> Decision:
@@ -161,7 +137,7 @@ class _Chain:
         grant = self._grant(generations)
         return Decision(
             Outcome.MISS if self._keys else Outcome.BYPASS,
-            self._request.now_ms,
+            self._now_ms,
             rule_id=self._rule.id,
             kind=candidate.entry.key.matcher if candidate else None,
             candidate=candidate,
@@ -171,6 +147,7 @@ class _Chain:
             store_answer=grant is not None,
             grant=grant,
             shadow=self._rule.mode is RuleMode.SHADOW,
+            anchor=self._anchor,
         )
 
     def _grant(self, generations: Generations) -> Grant | None:
@@ -185,12 +162,12 @@ class _Chain:
             endpoint=descriptor.endpoint,
             stream=request.stream,
             served=descriptor.served,
-            scope_root=self._root,
+            scope_root=self._scope.root,
             generations=generations,
             keys=tuple(self._keys),
             ttl_ms=controls.ttl_ms,
-            start_ms=request.now_ms,
-            expire_ms=request.now_ms + TOKEN_LIFE_MS,
+            start_ms=self._now_ms,
+            expire_ms=self._now_ms + TOKEN_LIFE_MS,
         )
 
     def _add_missing_keys(self, generations: Generations) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.entries import Body, Entry, EntryKey, Grant
-from askonce_server.core.parts import Parts
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome
+from askonce_server.core.rules import Rule, RuleMode
 
 TOKEN_LIFE_MS = 3_600_000
 """How long a fill token is good for."""
@@ -44,12 +44,9 @@ class Request:
     """A Lookup as the core sees it."""
 
     descriptor: Descriptor
-    parts: Parts | None
-    """The content in parts; None for digests, and where the content has no canonical form."""
     controls: Controls
     stream: bool
     """Whether the caller wants a stream."""
-    now_ms: int
     representable: bool = True
     """False when the content has no canonical form or the message has fields that are not known here."""
     known_mode: bool = True
@@ -98,11 +95,13 @@ class Decision:
 Deciding = Generator[Question, Answer, Decision]
 
 
-def bypass(reason: BypassReason, *, now_ms: int, rule_id: str = "", shadow: bool = False) -> Decision:
+def bypass(reason: BypassReason, rule: Rule | None, *, now_ms: int, anchor: str = "") -> Decision:
     """Return the decision to leave the cache aside."""
-    return Decision(Outcome.BYPASS, now_ms, rule_id=rule_id, bypass_reason=reason, shadow=shadow)
-
-
-def with_anchor(decision: Decision, anchor: str) -> Decision:
-    """Return `decision` with the conversation anchor."""
-    return replace(decision, anchor=anchor)
+    return Decision(
+        Outcome.BYPASS,
+        now_ms,
+        rule_id=rule.id if rule is not None else "",
+        bypass_reason=reason,
+        shadow=rule is not None and rule.mode is RuleMode.SHADOW,
+        anchor=anchor,
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from askonce_server.core import keys
 from askonce_server.core.canonical import encode
 from askonce_server.core.descriptor import Descriptor, Digests
+from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.material import bare_text, context, material, normalized, semantic_context
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.reasons import BypassReason, Matcher
@@ -27,28 +28,56 @@ class SemanticSurface:
 class Derivation:
     """The fingerprints of one request under one key policy, each derived when it is first asked for.
 
-    Raises Unrepresentable when the content has no canonical form.
+    `parts` is the content; after `forget` it is read anew with `reload` when it is needed again. Raises
+    Unrepresentable when the content has no canonical form.
     """
 
     def __init__(
-        self, descriptor: Descriptor, parts: Parts | None, policy: KeyPolicy, *, stream: bool
+        self,
+        descriptor: Descriptor,
+        policy: KeyPolicy,
+        *,
+        stream: bool,
+        parts: Parts | None,
+        reload: Callable[[], Parts | None],
     ) -> None:
         self._descriptor = descriptor
         self._policy = policy
         self._stream = stream
+        self._parts = parts
+        self._reload = reload
         self._digests = descriptor.content if isinstance(descriptor.content, Digests) else None
-        self._tree: dict[str, JsonValue] = {}
+        self._content: dict[str, JsonValue] | None = None
         self._exact_material = b""
-        if self._digests is None:
-            assert parts is not None
-            self._tree = material(parts, descriptor, policy)
+        self._fingerprints: dict[Matcher, bytes | BypassReason] = {}
 
     def fingerprint(self, matcher: Matcher) -> bytes | BypassReason:
         """Return the 32-byte fingerprint for an exact or normalized `matcher`, or why it has none."""
+        known = self._fingerprints.get(matcher)
+        if known is None:
+            known = self._fingerprints[matcher] = self._derive(matcher)
+        return known
+
+    def forget(self) -> None:
+        """Let go of the content; what was derived from it stays known."""
+        self._parts = None
+        self._content = None
+        self._exact_material = b""
+
+    def _derive(self, matcher: Matcher) -> bytes | BypassReason:
         found = self.material(matcher)
         if isinstance(found, BypassReason):
             return found
         return keys.fingerprint(self._descriptor, self._policy, matcher, material=found, stream=self._stream)
+
+    @property
+    def _tree(self) -> dict[str, JsonValue]:
+        if self._content is None:
+            parts = self._parts if self._parts is not None else self._reload()
+            if parts is None:
+                raise Unrepresentable
+            self._content = material(parts, self._descriptor, self._policy)
+        return self._content
 
     def material(self, matcher: Matcher) -> bytes | BypassReason:
         """Return the canonical material of an exact or normalized `matcher`, or why it has none."""
@@ -121,7 +150,7 @@ DESCRIPTOR_FIELDS: Mapping[str, str] = {
     "personalized": "not key material: decides eligibility",
     "attributes": "not key material: rule matching and traces",
 }
-"""Every field of the descriptor and where it goes. A field of the contract that is missing here fails a test."""
+"""Every field of the descriptor and where it goes. A field that nobody classified fails a test."""
 
 CONTROLS_FIELDS: Mapping[str, str] = {
     "mode": "not key material: decides what may be read and written",

@@ -12,7 +12,7 @@ from askonce_server.core.decision import (
     Question,
     ReadGenerations,
 )
-from askonce_server.ports import EntryStore, ReadView
+from askonce_server.ports import ReadView
 
 
 def drive(deciding: Deciding, view: Callable[[], ReadView]) -> Decision:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from askonce_server.core.decide import decide
 from askonce_server.core.decision import Decision, Request, bypass
 from askonce_server.core.descriptor import Controls, Descriptor
-from askonce_server.core.errors import MalformedRequest, Violation
+from askonce_server.core.errors import MalformedRequest, Unrepresentable, Violation
+from askonce_server.core.plan import Plan, plan
 from askonce_server.core.reasons import BypassReason
 from askonce_server.core.requirements import (
     control_violations,
@@ -42,14 +43,6 @@ class Asked:
     """What the wire format alone already showed to be wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A Lookup that may be decided: well-formed, with the rule that it matched."""
-
-    request: Request
-    rule: Rule | None
-
-
 class LookupService:
     """Decides lookups under the current rules."""
 
@@ -68,18 +61,22 @@ class LookupService:
         self._tallies = tallies
         self._faults = faults
 
-    def prepare(self, asked: Asked) -> Prepared:
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The current rules: plans that were made under others must not be used."""
+        return self._rules()
+
+    def plan(self, asked: Asked) -> Plan:
         """Read the content and find the rule. Raises MalformedRequest naming everything that is wrong."""
-        return prepare(asked, self._rules(), now_ms=self._clock.now_ms())
+        return plan_for(asked, self._rules())
 
-    def lookup(self, asked: Asked) -> Decision:
-        """Decide one lookup. Raises MalformedRequest."""
-        prepared = self.prepare(asked)
-        decisions = self.decide_all([prepared])
-        return decisions[0]
+    def lookup(self, plan: Plan) -> Decision:
+        """Decide one lookup. Never raises."""
+        return self.lookup_all([plan])[0]
 
-    def decide_all(self, prepared: Sequence[Prepared]) -> list[Decision]:
+    def lookup_all(self, plans: Sequence[Plan]) -> list[Decision]:
         """Decide lookups in order, over one view of the store, and count each once. Never raises."""
+        now_ms = self._clock.now_ms()
         decisions: list[Decision] = []
         try:
             with ExitStack() as stack:
@@ -90,36 +87,44 @@ class LookupService:
                         opened.append(stack.enter_context(self._store.read()))
                     return opened[0]
 
-                for one in prepared:
-                    decisions.append(self._decide(one, view))
+                decisions = [self._decide(plan, view, now_ms) for plan in plans]
         except Exception as error:
             self._faults.record("closing a view", error)
-        decisions += [_failed(one) for one in prepared[len(decisions) :]]
+            decisions = [_failed(plan, now_ms) for plan in plans]
         for decision in decisions:
             self._tallies.decided(decision)
         return decisions
 
-    def _decide(self, prepared: Prepared, view: Callable[[], ReadView]) -> Decision:
+    def give_up(self, reason: BypassReason) -> Decision:
+        """Return, and count, the bypass of a lookup that could not be taken up. Never raises."""
+        decision = bypass(reason, None, now_ms=self._clock.now_ms())
+        self._tallies.decided(decision)
+        return decision
+
+    def _decide(self, plan: Plan, view: Callable[[], ReadView], now_ms: int) -> Decision:
         try:
-            return drive(decide(prepared.request, prepared.rule), view)
+            return drive(decide(plan, now_ms=now_ms), view)
         except Exception as error:
             self._faults.record("lookup", error)
-            return _failed(prepared)
+            return _failed(plan, now_ms)
+        finally:
+            if plan.derivation is not None:
+                plan.derivation.forget()
 
 
-def _failed(prepared: Prepared) -> Decision:
-    rule_id = prepared.rule.id if prepared.rule is not None else ""
-    return bypass(BypassReason.STORE_FAILED, now_ms=prepared.request.now_ms, rule_id=rule_id)
+def _failed(plan: Plan, now_ms: int) -> Decision:
+    return bypass(BypassReason.STORE_FAILED, plan.rule, now_ms=now_ms)
 
 
-def prepare(asked: Asked, rules: Sequence[Rule], *, now_ms: int) -> Prepared:
+def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
     """Read the content and find the rule. Raises MalformedRequest naming everything that is wrong."""
     descriptor, controls = asked.descriptor, asked.controls
     reading = read(descriptor)
-    parts = reading.parts
-    stream = wants_stream(descriptor, parts)
+    stream = wants_stream(descriptor, reading.parts)
     rule = first_match(rules, descriptor, stream=stream)
-    violations = [*asked.violations, *reading.violations, *stream_violations(descriptor, parts)]
+    violations = [*asked.violations, *reading.violations]
+    if asked.known_fields:
+        violations += stream_violations(descriptor, reading.parts)
     violations += control_violations(controls)
     if rule is not None:
         violations += rule_violations(descriptor, rule)
@@ -128,14 +133,26 @@ def prepare(asked: Asked, rules: Sequence[Rule], *, now_ms: int) -> Prepared:
         raise MalformedRequest(violations)
     request = Request(
         descriptor=descriptor,
-        parts=parts,
         controls=controls,
         stream=stream,
-        now_ms=now_ms,
         representable=asked.known_fields and reading.representable,
         known_mode=asked.known_mode,
         accepts=asked.accepts,
         omit_body=asked.omit_body,
         anchor=asked.anchor,
     )
-    return Prepared(request, rule)
+    return plan(request, rule, reading.parts, reload=lambda: read(descriptor).parts)
+
+
+def identity(plan: Plan) -> Hashable:
+    """Return what two lookups have in common when one answer serves both, or None when it cannot be said."""
+    if plan.rule is None or plan.scope is None or plan.derivation is None:
+        return None
+    try:
+        fingerprint = plan.derivation.fingerprint(plan.rule.strategy[0])
+    except Unrepresentable:
+        return None
+    if isinstance(fingerprint, BypassReason):
+        return None
+    request = plan.request
+    return (plan.rule.id, plan.scope.root, fingerprint, request.controls, request.accepts, request.omit_body)

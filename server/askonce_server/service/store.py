@@ -18,7 +18,7 @@ from askonce_server.dialects.answers import inspect
 from askonce_server.ports import Clock, EntryStore
 from askonce_server.service.driver import drive
 from askonce_server.service.faults import FaultLog
-from askonce_server.service.lookup import Asked, prepare
+from askonce_server.service.lookup import Asked, plan_for
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
 
@@ -120,11 +120,11 @@ class StoreService:
             known_fields=filed.known_fields,
             violations=filed.violations,
         )
-        prepared = prepare(asked, self._rules(), now_ms=now_ms)
+        plan = plan_for(asked, self._rules())
         with self._store.read() as view:
-            decision = drive(decide(prepared.request, prepared.rule), lambda: view)
-        if decision.grant is not None and prepared.rule is not None:
-            return decision.grant, prepared.rule
+            decision = drive(decide(plan, now_ms=now_ms), lambda: view)
+        if decision.grant is not None and plan.rule is not None:
+            return decision.grant, plan.rule
         reason = decision.bypass_reason
         return _as_refusal(reason) if reason is not None else RefusalReason.NO_MATCHER
 

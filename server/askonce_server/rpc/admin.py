@@ -1,0 +1,91 @@
+"""The methods of `AdminService`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import grpc
+from askonce.v1 import admin_service_pb2
+
+from askonce_server.core.keys import KEY_SCHEMA
+from askonce_server.core.rules import Rule
+from askonce_server.ports import EntryStore, StoreUnavailable
+from askonce_server.rpc.handlers import handler, not_yet, parse
+from askonce_server.service.tallies import Tallies, total
+
+SERVICE = "askonce.v1.AdminService"
+
+
+class AdminServicer:
+    """Tells operators what the server is and what it counted."""
+
+    def __init__(
+        self, *, version: str, store: EntryStore, rules: Callable[[], Sequence[Rule]], tallies: Tallies
+    ) -> None:
+        self._version = version
+        self._store = store
+        self._rules = rules
+        self._tallies = tallies
+        self._started = time.monotonic()
+
+    def handler(self) -> grpc.GenericRpcHandler:
+        """Return the service's handler."""
+        return handler(
+            SERVICE,
+            {
+                "GetServerInfo": self.get_server_info,
+                "GetStats": self.get_stats,
+                "GetEntry": not_yet("GetEntry"),
+                "DeleteEntry": not_yet("DeleteEntry"),
+                "Purge": not_yet("Purge"),
+                "Explain": not_yet("Explain"),
+            },
+        )
+
+    def get_server_info(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
+        """Answer GetServerInfo."""
+        parse(admin_service_pb2.GetServerInfoRequest, raw)
+        response = admin_service_pb2.GetServerInfoResponse(
+            version=self._version,
+            key_schema=KEY_SCHEMA,
+            store_serving=self._store.problem() is None,
+        )
+        for rule in self._rules():
+            summary: Any = response.rules.add(id=rule.id, mode=rule.mode.value, scope=rule.scope)
+            summary.strategy.extend(matcher.value for matcher in rule.strategy)
+            summary.ttl.FromMilliseconds(rule.ttl_ms)
+        return response.SerializeToString()
+
+    def get_stats(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
+        """Answer GetStats: counts since the process started."""
+        parse(admin_service_pb2.GetStatsRequest, raw)
+        counts = self._tallies.snapshot()
+        hits, misses = total(counts, "hit"), total(counts, "miss")
+        bypasses, refreshes = total(counts, "bypass"), counts.get("refresh", 0)
+        response = admin_service_pb2.GetStatsResponse(
+            decisions=hits + misses + bypasses + refreshes,
+            hits=hits,
+            misses=misses,
+            bypasses=bypasses,
+            refreshes=refreshes,
+            tallies=counts,
+            stores=counts.get("stored", 0),
+            refusals=total(counts, "refusal"),
+        )
+        if hits + misses:
+            response.hit_rate = hits / (hits + misses)
+        response.uptime.FromMilliseconds(round((time.monotonic() - self._started) * 1000))
+        self._add_store_stats(response)
+        return response.SerializeToString()
+
+    def _add_store_stats(self, response: admin_service_pb2.GetStatsResponse) -> None:
+        try:
+            stats = self._store.stats()
+        except StoreUnavailable:
+            return
+        response.commits = stats.commits
+        response.entries = stats.entries
+        response.store_bytes = stats.used_bytes
+        response.store_limit_bytes = stats.limit_bytes

@@ -1,0 +1,144 @@
+"""What the wire format alone can show to be wrong. Every bad field is named at once, with the mend."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+
+from askonce.v1 import decision_service_pb2, descriptor_pb2
+
+from askonce_server.core.errors import MalformedRequest, Violation
+
+NAME_BYTES = 64
+LABEL_BYTES = 256
+VALUE_BYTES = 4096
+MAP_ENTRIES = 64
+BATCH_ITEMS = 256
+TOKEN_BYTES = 65536
+
+
+def descriptor(message: descriptor_pb2.RequestDescriptor, violations: list[Violation]) -> None:
+    """Check names, targets, routes and maps."""
+    _name("descriptor.dialect", message.dialect, violations)
+    _name("descriptor.endpoint", message.endpoint, violations)
+    _labels(
+        violations,
+        ("descriptor.served.provider", message.served.provider),
+        ("descriptor.served.model", message.served.model),
+        ("descriptor.requested.provider", message.requested.provider),
+        ("descriptor.requested.model", message.requested.model),
+        ("descriptor.route_id", message.route_id),
+        ("descriptor.route_version", message.route_version),
+        ("descriptor.rule_branch", message.rule_branch),
+    )
+    if message.route_id and not message.route_version:
+        text = "is required with route_id: a route whose version is unknown may have changed"
+        violations.append(Violation("descriptor.route_version", text))
+    for name in ("scope", "versions", "headers", "attributes"):
+        entries = getattr(message, name)
+        if len(entries):
+            _map(f"descriptor.{name}", entries, violations)
+
+
+def lookup(message: decision_service_pb2.LookupRequest, violations: list[Violation]) -> None:
+    """Check what stands beside the descriptor."""
+    _labels(violations, ("request_id", message.request_id))
+    if message.HasField("budget") and (message.budget.seconds, message.budget.nanos) <= (0, 0):
+        violations.append(Violation("budget", "must be positive; leave it out for the call's deadline"))
+    wait = message.wait_for_fill
+    if message.HasField("wait_for_fill") and (wait.seconds < 0 or wait.nanos < 0):
+        violations.append(Violation("wait_for_fill", "must not be negative"))
+
+
+def controls(message: decision_service_pb2.Controls, violations: list[Violation]) -> None:
+    """Check the namespace."""
+    _labels(violations, ("controls.namespace", message.namespace))
+
+
+def store(message: decision_service_pb2.StoreRequest, violations: list[Violation]) -> None:
+    """Check the response."""
+    if not message.HasField("response"):
+        violations.append(Violation("response", "is required"))
+        return
+    response = message.response
+    _labels(
+        violations,
+        ("response.source_request_id", response.source_request_id),
+        ("response.content_type", response.content_type),
+        ("namespace", message.namespace),
+    )
+    if message.namespace and message.WhichOneof("source") == "fill_token":
+        violations.append(Violation("namespace", "goes with descriptor; a fill token knows its own"))
+    cost = response.cost_usd
+    if response.HasField("cost_usd") and not (math.isfinite(cost) and cost >= 0):
+        violations.append(Violation("response.cost_usd", f"is {cost}; must be a finite amount, 0 or more"))
+
+
+def fill_token(token: bytes, violations: list[Violation]) -> None:
+    """Check the size of a token."""
+    if not token:
+        violations.append(Violation("fill_token", "must not be empty"))
+    elif len(token) > TOKEN_BYTES:
+        violations.append(Violation("fill_token", f"has {len(token)} bytes; at most {TOKEN_BYTES}"))
+
+
+def digests(message: descriptor_pb2.Digests, violations: list[Violation]) -> None:
+    """Check the sizes of digests and the names beside them."""
+    path = "descriptor.digests"
+    if len(message.exact_sha256) != 32:
+        text = f"has {len(message.exact_sha256)} bytes; a SHA-256 has 32"
+        violations.append(Violation(f"{path}.exact_sha256", text))
+    if len(message.normalized_sha256) not in (0, 32):
+        text = f"has {len(message.normalized_sha256)} bytes; a SHA-256 has 32, none has 0"
+        violations.append(Violation(f"{path}.normalized_sha256", text))
+    _name(f"{path}.canonicalization", message.canonicalization, violations)
+    _name(f"{path}.canonicalization_version", message.canonicalization_version, violations)
+
+
+def embedding(message: descriptor_pb2.Embedding, violations: list[Violation]) -> None:
+    """Check that the vector can be one: float32, finite, not all zero."""
+    _name("descriptor.embedding.embedder", message.embedder, violations)
+    path = "descriptor.embedding.values"
+    if not message.values or len(message.values) % 4:
+        text = f"has {len(message.values)} bytes; send float32 little endian, 4 bytes a dimension"
+        violations.append(Violation(path, text))
+        return
+    values = struct.unpack(f"<{len(message.values) // 4}f", message.values)
+    if not all(map(math.isfinite, values)):
+        violations.append(Violation(path, "has values that are not finite"))
+    elif not any(values):
+        violations.append(Violation(path, "is all zero: it points nowhere"))
+
+
+def batch(size: int) -> None:
+    """Check the number of items of a batch. Raises MalformedRequest."""
+    if not 1 <= size <= BATCH_ITEMS:
+        raise MalformedRequest([Violation("items", f"has {size} items; send 1 to {BATCH_ITEMS}")])
+
+
+def _name(path: str, value: str, violations: list[Violation]) -> None:
+    if not value:
+        violations.append(Violation(path, "is required"))
+    elif len(value) > NAME_BYTES:
+        violations.append(Violation(path, f"has {len(value)} characters; at most {NAME_BYTES}"))
+
+
+def _labels(violations: list[Violation], *labels: tuple[str, str]) -> None:
+    for path, value in labels:
+        if len(value) > LABEL_BYTES:
+            violations.append(Violation(path, f"has {len(value)} characters; at most {LABEL_BYTES}"))
+
+
+def _map(path: str, entries: Mapping[str, str], violations: list[Violation]) -> None:
+    if len(entries) > MAP_ENTRIES:
+        violations.append(Violation(path, f"has {len(entries)} entries; at most {MAP_ENTRIES}"))
+        return
+    for name, value in entries.items():
+        if not name:
+            violations.append(Violation(path, "has an entry without a name"))
+        elif len(name) > LABEL_BYTES:
+            violations.append(Violation(path, f"has a name of {len(name)} characters; at most {LABEL_BYTES}"))
+        elif len(value.encode()) > VALUE_BYTES:
+            text = f"has {len(value.encode())} bytes; at most {VALUE_BYTES}"
+            violations.append(Violation(f"{path}[{name!r}]", text))
