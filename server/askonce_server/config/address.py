@@ -53,7 +53,7 @@ def parse_address(text: str) -> Address:
         raise ValueError(f"is no address: did you mean unix://{text}?")
     scheme, separator, rest = text.partition("://")
     if separator:
-        raise ValueError(f"cannot be a {scheme} address: did you mean {rest.rstrip('/')}?")
+        raise ValueError(f"cannot begin with {scheme}://: did you mean {rest.rstrip('/')}?")
     return _tcp(text)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from askonce_server.config.fields import MS, Count, EnvName, FilePath, Section, Text, Time, between
+from askonce_server.config.fields import MS, Between, Count, EnvName, FilePath, Section, Text, Time
 
 
 def web_address(value: str) -> str:
@@ -59,7 +59,7 @@ class HttpEmbedder(Section):
     """The model that it is asked for."""
     api_key_env: EnvName | None = None
     """The name of the environment variable that holds its API key."""
-    timeout: Annotated[Time, AfterValidator(between(MS, timedelta(seconds=60)))] = timedelta(seconds=2)
+    timeout: Annotated[Time, AfterValidator(Between(MS, timedelta(seconds=60)))] = timedelta(seconds=2)
     """How long one call may take."""
 
 

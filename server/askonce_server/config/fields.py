@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -15,13 +16,31 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    ValidationError,
     WithJsonSchema,
 )
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from askonce_server.config.address import Address, TcpAddress, UnixAddress, parse_address
 from askonce_server.config.quantities import format_size, format_time, parse_size, parse_time
 
+EMPTY = "is empty: give it a value or leave it out"
+
 Quantity = TypeVar("Quantity", int, timedelta)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What operators call the type of a setting."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultText:
+    """Says in words a default that depends on the user's folders or is too long to show."""
+
+    text: str
 
 
 class Section(BaseModel):
@@ -32,10 +51,22 @@ class Section(BaseModel):
     )
 
 
+def expected(what: str, value: object) -> ValueError:
+    """Return the error that `value` is not `what`. Pydantic reports only ValueErrors beside others."""
+    return ValueError(EMPTY if value is None else f"must be {what}")
+
+
+def mistake_at(setting: str, message: str, value: object) -> ValidationError:
+    """Return the error that `setting`, below the one being checked, is wrong as `message` says."""
+    error = PydanticCustomError("value_error", "{error}", {"error": message})
+    details = InitErrorDetails(type=error, loc=(setting,), input=value)
+    return ValidationError.from_exception_data(setting, [details])
+
+
 def read_size(value: object) -> int:
     """Return bytes. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError("must be a size such as 1MiB")  # noqa: TRY004 - pydantic wants ValueError
+        raise expected("a size such as 1MiB", value)
     return parse_size(value)
 
 
@@ -44,7 +75,7 @@ def read_time(value: object) -> timedelta:
     if isinstance(value, timedelta):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError("must be a time such as 15m, 35ms or 1h30m")  # noqa: TRY004 - as above
+        raise expected("a time such as 15m, 35ms or 1h30m", value)
     return parse_time(str(value))
 
 
@@ -53,7 +84,7 @@ def read_address(value: object) -> Address:
     if isinstance(value, UnixAddress | TcpAddress):
         return value
     if not isinstance(value, str):
-        raise ValueError("must be an address such as unix:///run/askonce/askonce.sock or 127.0.0.1:50051")  # noqa: TRY004 - as above
+        raise expected("an address such as unix:///run/askonce/askonce.sock or 127.0.0.1:50051", value)
     return parse_address(value)
 
 
@@ -66,7 +97,7 @@ def read_switch(value: object) -> bool:
         return True
     if word in {"off", "false", "no"}:
         return False
-    raise ValueError("must be true or false (on or off)")
+    raise expected("true or false (on or off)", value)
 
 
 def read_list(value: object) -> object:
@@ -74,7 +105,7 @@ def read_list(value: object) -> object:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list | tuple):
-        raise ValueError("must be a text or a list of texts")  # noqa: TRY004 - as above
+        raise expected("a text or a list of texts", value)
     return value
 
 
@@ -90,7 +121,7 @@ def read_path(value: object) -> Path:
     if isinstance(value, Path):
         return value
     if not isinstance(value, str) or not value or "\0" in value:
-        raise ValueError("must be a path")
+        raise expected("a path", value)
     return Path(value).expanduser()
 
 
@@ -102,22 +133,29 @@ def distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def between(low: Quantity, high: Quantity) -> Callable[[Quantity], Quantity]:
-    """Return a check that a size or time is from `low` to `high`, both included."""
+@dataclass(frozen=True, slots=True)
+class Between(Generic[Quantity]):
+    """A check that a size or time is from `low` to `high`, both included."""
 
-    def check(value: Quantity) -> Quantity:
-        if value < low or value > high:
-            raise ValueError(f"must be from {_written(low)} to {_written(high)}")
+    low: Quantity
+    high: Quantity
+
+    def __call__(self, value: Quantity) -> Quantity:
+        """Return `value`. Raises ValueError."""
+        if value < self.low or value > self.high:
+            raise ValueError(f"must be from {self}")
         return value
 
-    return check
+    def __str__(self) -> str:
+        return f"{_written(self.low)} to {_written(self.high)}"
 
 
 def _written(quantity: int | timedelta) -> str:
     return format_time(quantity) if isinstance(quantity, timedelta) else format_size(quantity)
 
 
-def _one_or_many(item: Mapping[str, object]) -> dict[str, object]:
+def one_or_many(item: Mapping[str, object]) -> dict[str, object]:
+    """Return the JSON Schema of `item` or a list of them."""
     return {"anyOf": [item, {"type": "array", "items": item, "uniqueItems": True}]}
 
 
@@ -129,6 +167,7 @@ ADDRESS_SCHEMA = {"type": "string", "examples": ["unix:///run/askonce/askonce.so
 
 Size = Annotated[
     int,
+    Kind("size"),
     PlainValidator(read_size),
     PlainSerializer(format_size, return_type=str),
     WithJsonSchema(
@@ -142,6 +181,7 @@ Size = Annotated[
 ]
 Time = Annotated[
     timedelta,
+    Kind("time"),
     PlainValidator(read_time),
     PlainSerializer(format_time, return_type=str),
     WithJsonSchema(
@@ -150,17 +190,20 @@ Time = Annotated[
 ]
 Switch = Annotated[
     bool,
+    Kind("`true` or `false`"),
     PlainValidator(read_switch),
     WithJsonSchema({"anyOf": [{"type": "boolean"}, {"enum": ["on", "off", "yes", "no"]}]}),
 ]
 FilePath = Annotated[
     Path,
+    Kind("path"),
     PlainValidator(read_path),
     PlainSerializer(str, return_type=str),
     WithJsonSchema(TEXT_SCHEMA),
 ]
 OneAddress = Annotated[
     UnixAddress | TcpAddress,
+    Kind("address"),
     PlainValidator(read_address),
     PlainSerializer(str, return_type=str),
     WithJsonSchema(ADDRESS_SCHEMA),
@@ -168,19 +211,23 @@ OneAddress = Annotated[
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[
     tuple[Text, ...],
+    Kind("text or list of texts"),
     BeforeValidator(read_list),
     AfterValidator(distinct),
-    WithJsonSchema(_one_or_many(TEXT_SCHEMA)),
+    WithJsonSchema(one_or_many(TEXT_SCHEMA)),
 ]
 Patterns = Annotated[
     tuple[Text, ...],
+    Kind("pattern or list of patterns"),
     BeforeValidator(read_patterns),
     AfterValidator(distinct),
     WithJsonSchema(
-        _one_or_many({**TEXT_SCHEMA, "description": "A glob: `*`, `?` and `[abc]`, case-sensitive."})
+        one_or_many({**TEXT_SCHEMA, "description": "A glob: `*`, `?` and `[abc]`, case-sensitive."})
     ),
 ]
 ENV_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
-EnvName = Annotated[str, Field(pattern=ENV_NAME_PATTERN)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+EnvName = Annotated[str, Kind("name of a variable"), Field(pattern=ENV_NAME_PATTERN)]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+Name = Annotated[str, Kind("name"), Field(pattern=NAME_PATTERN)]
+NAME_SCHEMA = {"type": "string", "pattern": NAME_PATTERN}
 Count = Annotated[int, Field(strict=True)]

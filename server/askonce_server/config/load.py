@@ -42,7 +42,9 @@ def validate(source: Source, environ: Mapping[str, str]) -> Config:
     try:
         config = Config.model_validate(document)
     except ValidationError as error:
-        problems.extend(problems_of(error, Config, source))
+        # What the reader could not make sense of was left empty, which is no mistake of its own.
+        unread = {problem.path for problem in source.problems}
+        problems.extend(found for found in problems_of(error, Config, source) if found.path not in unread)
         raise ConfigError(sorted(problems, key=_place)) from None
     if problems:
         raise ConfigError(sorted(problems, key=_place))

@@ -8,26 +8,30 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from askonce_server.config.address import Address, parse_address
 from askonce_server.config.embedders import Embedder
 from askonce_server.config.fields import (
+    ADDRESS_SCHEMA,
     GIB,
     KIB,
     MIB,
     MS,
     TIB,
+    Between,
     Count,
+    DefaultText,
     EnvName,
     FilePath,
+    Kind,
     Name,
     OneAddress,
     Section,
     Size,
     Switch,
     Time,
-    between,
+    one_or_many,
     read_list,
 )
 from askonce_server.config.places import default_listen, state_folder
@@ -65,7 +69,13 @@ def apart(addresses: tuple[Address, ...]) -> tuple[Address, ...]:
 
 
 GuardedAddress = Annotated[OneAddress, AfterValidator(guarded)]
-Addresses = Annotated[tuple[GuardedAddress, ...], BeforeValidator(read_list), AfterValidator(apart)]
+Addresses = Annotated[
+    tuple[GuardedAddress, ...],
+    Kind("address or list of addresses"),
+    BeforeValidator(read_list),
+    AfterValidator(apart),
+    WithJsonSchema(one_or_many(ADDRESS_SCHEMA)),
+]
 
 
 class TlsSection(Section):
@@ -95,16 +105,15 @@ class AdminSection(Section):
 class StoreSection(Section):
     """Where answers are kept."""
 
-    path: FilePath = Field(
-        default_factory=lambda: Path(state_folder(os.environ)),
-        json_schema_extra={"default_text": "`$XDG_STATE_HOME/askonce`, else `~/.local/state/askonce`"},
+    path: Annotated[FilePath, DefaultText("`$XDG_STATE_HOME/askonce`, else `~/.local/state/askonce`")] = (
+        Field(default_factory=lambda: Path(state_folder(os.environ)))
     )
     """The folder of the store, on a local disk."""
-    max_bytes: Annotated[Size, AfterValidator(between(MIB, 16 * TIB))] = 2 * GIB
-    """How much the store may hold on its disk."""
+    max_bytes: Annotated[Size, AfterValidator(Between(MIB, 16 * TIB))] = 2 * GIB
+    """How many bytes the store may use."""
     durability: Literal["commit", "periodic"] = "commit"
     """Whether a Store is acknowledged when it is on the disk, or before."""
-    write_timeout: Annotated[Time, AfterValidator(between(MS, timedelta(seconds=60)))] = timedelta(seconds=2)
+    write_timeout: Annotated[Time, AfterValidator(Between(MS, timedelta(seconds=60)))] = timedelta(seconds=2)
     """How long a Store waits for its acknowledgement before it is refused."""
     engine: Literal["lmdb", "memory"] = "lmdb"
     """What keeps the answers: `lmdb` on disk, or `memory`, which forgets them at the end."""
@@ -129,9 +138,9 @@ class TelemetrySection(Section):
 class DrainSection(Section):
     """How the server stops."""
 
-    delay: Annotated[Time, AfterValidator(between(timedelta(), timedelta(minutes=10)))] = timedelta()
+    delay: Annotated[Time, AfterValidator(Between(timedelta(), timedelta(minutes=10)))] = timedelta()
     """How long calls are still taken after the signal to stop, while health says otherwise."""
-    grace: Annotated[Time, AfterValidator(between(timedelta(), timedelta(hours=1)))] = timedelta(seconds=10)
+    grace: Annotated[Time, AfterValidator(Between(timedelta(), timedelta(hours=1)))] = timedelta(seconds=10)
     """How long calls in flight may still take after that."""
 
 
@@ -142,20 +151,18 @@ class Config(Section):
     """The certificate for addresses of `listen` beyond this machine."""
     insecure: Switch = False
     """Whether addresses of `listen` beyond this machine may be served without TLS."""
-    listen: Addresses = Field(
-        default_factory=lambda: default_addresses(os.environ),
-        json_schema_extra={
-            "default_text": "`127.0.0.1:50051`, and `askonce.sock` in `$XDG_RUNTIME_DIR` or the state folder"
-        },
-    )
+    listen: Annotated[
+        Addresses,
+        DefaultText("`127.0.0.1:50051`, and `askonce.sock` in `$XDG_RUNTIME_DIR` or the state folder"),
+    ] = Field(default_factory=lambda: default_addresses(os.environ))
     """Where gateways reach the server: Unix sockets and TCP addresses."""
     admin: AdminSection | None = None
     """The listener for operators; left out, there is none."""
-    max_request: Annotated[Size, AfterValidator(between(KIB, GIB))] = 8 * MIB
+    max_request: Annotated[Size, AfterValidator(Between(KIB, GIB))] = 8 * MIB
     """The greatest size of one call."""
-    max_response: Annotated[Size, AfterValidator(between(KIB, GIB))] = 3 * MIB
+    max_response: Annotated[Size, AfterValidator(Between(KIB, GIB))] = 3 * MIB
     """The greatest size of one answer to a call; hits of a batch beyond it become item errors."""
-    max_in_flight_bytes: Annotated[Size, AfterValidator(between(KIB, 16 * TIB))] = 256 * MIB
+    max_in_flight_bytes: Annotated[Size, AfterValidator(Between(KIB, 16 * TIB))] = 256 * MIB
     """The greatest size of all calls that are being worked on together."""
     threads: Annotated[Count, Field(ge=1, le=1024)] = 32
     """How many calls are worked on at once."""
@@ -165,7 +172,9 @@ class Config(Section):
     """The name of the environment variable with the key that signs fill tokens; left out, the store's own."""
     embedders: dict[Name, Embedder] = Field(default_factory=dict)
     """The embedders that rules may name."""
-    rules: tuple[RuleSection, ...] = (DEFAULT_RULE,)
+    rules: Annotated[tuple[RuleSection, ...], DefaultText("one rule, `default`, with the defaults below")] = (
+        DEFAULT_RULE,
+    )
     """The rules; the first that matches a request decides, and one that none matches is not cached."""
     telemetry: TelemetrySection = Field(default_factory=TelemetrySection)
     """How the server is watched."""

@@ -100,7 +100,7 @@ def _terms(text: str) -> list[tuple[str, str]]:
     while text:
         number, rest = _split(text, "15m, 35ms or 1h30m")
         unit = rest[: next((at for at, char in enumerate(rest) if char.isdigit()), len(rest))]
-        terms.append((number, unit))
+        terms.append((number, unit.strip()))
         text = rest[len(unit) :]
     if not terms:
         raise ValueError("must be a time such as 15m, 35ms or 1h30m")
@@ -112,7 +112,7 @@ def _split(text: str, example: str) -> tuple[str, str]:
     end = next((at for at, char in enumerate(text) if char not in "0123456789."), len(text))
     number = text[:end]
     if not number or number.count(".") > 1 or number[0] == "." or number[-1] == ".":
-        negative = " and must not be negative" if text.startswith("-") else ""
+        negative = ", not below zero" if text.startswith("-") else ""
         raise ValueError(f"must be a number with a unit, such as {example}{negative}")
     return number, text[end:].strip()
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from askonce_server.config.fields import (
     GIB,
     MIB,
     MS,
+    NAME_SCHEMA,
+    Between,
     Count,
+    Kind,
     Name,
     Patterns,
     Section,
@@ -20,8 +23,9 @@ from askonce_server.config.fields import (
     Text,
     Texts,
     Time,
-    between,
     distinct,
+    mistake_at,
+    one_or_many,
     read_list,
 )
 from askonce_server.config.semantic import SEMANTIC_ENDPOINTS, SemanticSection
@@ -29,7 +33,7 @@ from askonce_server.config.semantic import SEMANTIC_ENDPOINTS, SemanticSection
 MatcherName = Literal["exact", "normalized", "semantic"]
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-TTL = between(MS, timedelta(days=3650))
+TTL = Between(MS, timedelta(days=3650))
 NOT_PARAMS = frozenset({"messages", "model", "stream", "system", "tools"})
 """Members of a request that are no params, so that ignoring them would ignore nothing."""
 
@@ -83,7 +87,7 @@ class KeySection(Section):
 class NormalizedSection(Section):
     """How the normalized matcher treats text."""
 
-    guard: Switch = True
+    guard: Annotated[Switch, Kind("`on` or `off`")] = True
     """Whether texts in which white space may carry meaning, such as code, skip the matcher."""
     case_fold: Switch = False
     """Whether upper and lower case count as the same."""
@@ -98,7 +102,7 @@ class EligibilitySection(Section):
     """Whether a request may point at content elsewhere, such as an image by URL, whose content can change."""
     time_sensitive: Texts = ()
     """Words that make a request bypass the cache, such as `today`; case does not matter."""
-    max_content: Annotated[Size, AfterValidator(between(1, GIB))] | None = None
+    max_content: Annotated[Size, AfterValidator(Between(1, GIB))] | None = None
     """The greatest size of a request's content; a larger one bypasses the cache."""
 
 
@@ -109,7 +113,7 @@ class AdmissionSection(Section):
     """What becomes of answers that call tools."""
     usage: Literal["optional", "required"] = "optional"
     """Whether an answer must come with its token usage."""
-    max_body: Annotated[Size, AfterValidator(between(1, GIB))] = MIB
+    max_body: Annotated[Size, AfterValidator(Between(1, GIB))] = MIB
     """The greatest size of an answer's body."""
     complete: Texts = ("stop",)
     """Finish reasons that mean a complete answer, for dialects other than `openai` and `anthropic`."""
@@ -120,9 +124,12 @@ class AdmissionSection(Section):
 
 
 class CoalesceSection(Section):
-    """How callers that miss on the same entry at once wait for the first of them."""
+    """How callers that miss on the same entry at once wait for the first of them.
 
-    lease: Annotated[Time, AfterValidator(between(100 * MS, HOUR))] = timedelta(seconds=60)
+    This version checks these settings and does not wait yet.
+    """
+
+    lease: Annotated[Time, AfterValidator(Between(100 * MS, HOUR))] = timedelta(seconds=60)
     """How long the first caller may take before another takes over."""
     max_waiters: Annotated[Count, Field(ge=0, le=4096)] = 256
     """How many callers may wait at once; others are told to call the provider."""
@@ -142,6 +149,7 @@ class RuleSection(Section):
         BeforeValidator(read_list),
         Field(min_length=1),
         AfterValidator(distinct),
+        WithJsonSchema(one_or_many({"enum": list(get_args(MatcherName))})),
     ] = ("exact", "normalized")
     """The matchers that are asked, in order; the first that finds an answer wins."""
     ttl: Annotated[Time, AfterValidator(TTL)] = HOUR
@@ -150,7 +158,13 @@ class RuleSection(Section):
     """The least ttl that a request may ask for; left out, 1s or `ttl` if that is less."""
     max_ttl: Annotated[Time, AfterValidator(TTL)] | None = None
     """The greatest ttl that a request may ask for; left out, 24h or `ttl` if that is more."""
-    scope: Annotated[tuple[Name, ...], BeforeValidator(read_list), AfterValidator(distinct)] = ("tenant",)
+    scope: Annotated[
+        tuple[Name, ...],
+        Kind("name or list of names"),
+        BeforeValidator(read_list),
+        AfterValidator(distinct),
+        WithJsonSchema(one_or_many(NAME_SCHEMA)),
+    ] = ("tenant",)
     """The dims that say who may share an answer; empty only with `shared: true`."""
     shared: Switch = False
     """Whether everybody shares the rule's answers; needs `scope: []`."""
@@ -194,9 +208,8 @@ class RuleSection(Section):
     def _fallback_has_key(cls, value: AdmissionSection, checked: ValidationInfo) -> AdmissionSection:
         key = checked.data.get("key")
         if value.fallback == "store" and key is not None and key.identity != "target":
-            raise ValueError(
-                "fallback: store needs key.identity: target, since the key names the upstream otherwise"
-            )
+            message = "store needs key.identity: target, since the key names the upstream otherwise"
+            raise mistake_at("fallback", message, value.fallback)
         return value
 
     @field_validator("semantic")

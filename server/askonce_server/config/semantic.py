@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from askonce_server.config.fields import MS, Count, Name, Section, Switch, Time, between
+from askonce_server.config.fields import MS, Between, Count, Name, Section, Switch, Time
 from askonce_server.core.descriptor import GENERATING_ENDPOINTS
 
 SEMANTIC_ENDPOINTS = GENERATING_ENDPOINTS
@@ -17,7 +17,10 @@ Cosine = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class SemanticSection(Section):
-    """How near two requests must be for one to have the other's answer."""
+    """How near two requests must be for one to have the other's answer.
+
+    This version checks these settings and has no semantic matcher yet.
+    """
 
     embedder: Name
     """The name of the embedder, as under `embedders`."""
@@ -35,7 +38,7 @@ class SemanticSection(Section):
     """How many of the last user turns are embedded; 0 means all."""
     history_overflow: Literal["partition", "reject"] = "partition"
     """Whether earlier user turns must be identical or make the request skip the matcher."""
-    budget: Annotated[Time, AfterValidator(between(MS, timedelta(seconds=60)))] = timedelta(milliseconds=35)
+    budget: Annotated[Time, AfterValidator(Between(MS, timedelta(seconds=60)))] = timedelta(milliseconds=35)
     """How long the matcher may take."""
     tool_calls: Literal["refuse", "serve"] = "refuse"
     """What becomes of near answers that call tools."""

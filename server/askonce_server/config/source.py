@@ -78,13 +78,13 @@ def read_text(text: str, *, name: str, lines: bool = True) -> Source:
         builder = _Builder(name, lines=lines)
         document = builder.value(root, ()) if root is not None else None
     except yaml.YAMLError as error:
-        raise ConfigError([_syntax(error, name)]) from error
+        raise ConfigError([_syntax(error, name, lines=lines)]) from error
     except RecursionError as error:
         raise ConfigError([Problem("", "is nested too deeply", name)]) from error
     return Source(document, builder.origins, builder.problems)
 
 
-def _syntax(error: yaml.YAMLError, name: str) -> Problem:
+def _syntax(error: yaml.YAMLError, name: str, *, lines: bool) -> Problem:
     mark = getattr(error, "problem_mark", None)
     what = getattr(error, "problem", None) or str(error).splitlines()[0]
     context = getattr(error, "context", None)
@@ -92,7 +92,8 @@ def _syntax(error: yaml.YAMLError, name: str) -> Problem:
         what = "holds more than one document"
     if mark is None:
         return Problem("", f"is not YAML: {what}", name)
-    return Problem("", f"is not YAML: {what} (column {mark.column + 1})", f"{name}:{mark.line + 1}")
+    origin = f"{name}:{mark.line + 1}" if lines else name
+    return Problem("", f"is not YAML: {what} (column {mark.column + 1})", origin)
 
 
 class _Builder:
@@ -113,7 +114,8 @@ class _Builder:
             self._add(path, node, "refers to itself" if node in self.open else "unfolds to too many values")
             return None
         if node.tag not in KNOWN_TAGS:
-            self._add(path, node, f"has the tag {node.tag}, and tags mean nothing here")
+            tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+            self._add(path, node, f"has the tag {tag}, and tags mean nothing here")
             return None
         self.origins.setdefault(path, self._origin(node))
         self.open.append(node)
@@ -139,7 +141,12 @@ class _Builder:
                 for part in self._merged(value_node, path):
                     merged = {**part, **merged}
             elif key in own:
-                self._add(below, key_node, f"stands here twice (first at {self.origins[below]})")
+                first = self.origins[below].rpartition(":")[2]
+                self._add(
+                    below,
+                    key_node,
+                    f"stands here twice, first on line {first}" if self.lines else "stands here twice",
+                )
             else:
                 self.origins[below] = self._origin(key_node)
                 own[key] = self.value(value_node, below)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from askonce_server.config.fields import ENV_NAME_PATTERN
+from askonce_server.config.fields import EMPTY, ENV_NAME_PATTERN
 from askonce_server.config.problems import Path, Problem, written
 from askonce_server.config.source import Source
 
@@ -22,6 +22,8 @@ def problems_of(error: ValidationError, model: type[BaseModel], source: Source) 
     for detail in error.errors(include_url=False):
         path, siblings = located(model, detail["loc"])
         message = _message(detail["type"], detail.get("ctx", {}), detail["input"], detail["msg"])
+        if detail["type"].startswith("union_tag_") and detail["input"] is not None:
+            path = (*path, "kind")
         if detail["type"] == "extra_forbidden":
             message = unknown(str(path[-1]), siblings)
         problems.append(Problem(written(path), message, source.origin(path)))
@@ -105,19 +107,25 @@ def _message(kind: str, context: Mapping[str, Any], value: object, fallback: str
 
 
 def _choice(context: Mapping[str, Any], value: object) -> str:
-    text = str(context.get("expected") or context.get("expected_tags")).replace("'", "")
-    options = text.replace(" or ", ", ").split(", ")
-    return f"must be {text}, not {_shown(value)}{did_you_mean(value, options)}"
+    options = str(context["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
+    return _one_of(options, value)
 
 
 def _kind(context: Mapping[str, Any], _value: object) -> str:
-    return _choice(context, context["tag"])
+    return _one_of(str(context["expected_tags"]).replace("'", "").split(", "), context["tag"])
+
+
+def _one_of(options: Sequence[str], value: object) -> str:
+    if value is None:
+        return EMPTY
+    listed = " or ".join(filter(None, [", ".join(options[:-1]), options[-1]]))
+    return f"must be {listed}, not {_shown(value)}{did_you_mean(value, options)}"
 
 
 def _text(_context: Mapping[str, Any], value: object) -> str:
     if isinstance(value, bool | int | float):
         return f"must be a text: write {_shown(value)} in quotes"
-    return f"must be a text{_empty(value)}"
+    return EMPTY if value is None else "must be a text"
 
 
 def _pattern(context: Mapping[str, Any], _value: object) -> str:
@@ -126,19 +134,15 @@ def _pattern(context: Mapping[str, Any], _value: object) -> str:
     return "must be a name of 1 to 64 letters, digits, '.', '_' and '-' that begins with a letter or digit"
 
 
-def _empty(value: object) -> str:
-    return ", and is empty: give a value or leave the setting out" if value is None else ""
-
-
 def _shown(value: object) -> str:
-    if isinstance(value, bool | None):
-        return {True: "true", False: "false", None: "empty"}[value]
+    if isinstance(value, bool):
+        return "true" if value else "false"
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _always(message: str) -> Callable[[Mapping[str, Any], object], str]:
-    return lambda _context, value: message + _empty(value)
+    return lambda _context, value: EMPTY if value is None else message
 
 
 WORDINGS: dict[str, Callable[[Mapping[str, Any], object], str]] = {
@@ -146,9 +150,7 @@ WORDINGS: dict[str, Callable[[Mapping[str, Any], object], str]] = {
     "value_error": lambda context, _value: str(context["error"]),
     "literal_error": _choice,
     "union_tag_invalid": _kind,
-    "union_tag_not_found": lambda _context, value: (
-        "needs a kind" if value is not None else MAPPING + _empty(value)
-    ),
+    "union_tag_not_found": _always("is required"),
     "string_type": _text,
     "string_too_short": _always("must not be empty"),
     "string_pattern_mismatch": _pattern,

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+from askonce_server.config.convert import core_rules
+from askonce_server.config.load import load
+from askonce_server.core.reasons import Matcher
+from askonce_server.core.rules import Admission, Eligibility, Identity, KeyPolicy, Match, Rule, RuleMode
+
+GOOD = Path(__file__).parent / "good"
+HOME = {"HOME": "/home/ada"}
+
+
+def test_the_embedded_default_is_the_core_default():
+    assert core_rules(load(None, HOME)) == (Rule(id="default"),)
+
+
+def test_every_setting_reaches_the_core():
+    chat, embeddings = core_rules(load(GOOD / "everything.yaml", HOME))
+
+    assert chat == Rule(
+        id="chat-hybrid",
+        match=Match(
+            endpoint=("chat", "messages"),
+            dialect=("openai",),
+            provider=("azure-*",),
+            model=("gpt-4*", "o?"),
+            stream=False,
+            attributes={"app": "support", "build": "2024-08-06"},
+            scope={"tenant": "acme-*"},
+        ),
+        mode=RuleMode.SHADOW,
+        strategy=(Matcher.EXACT, Matcher.NORMALIZED),
+        ttl_ms=900_000,
+        min_ttl_ms=5_000,
+        max_ttl_ms=5_400_000,
+        scope=("tenant", "user"),
+        key=KeyPolicy(
+            identity=Identity.TARGET,
+            stream_shared=True,
+            params_class=True,
+            ignore_params=("seed", "user"),
+            normalized_guard=False,
+            case_fold=True,
+            history_max_messages=0,
+            history_overflow="reject",
+        ),
+        eligibility=Eligibility(
+            sampled=True, remote_content=True, time_sensitive=("today", "strasse"), max_content=64 << 10
+        ),
+        admission=Admission(
+            tool_calls=False,
+            usage_required=True,
+            max_body=256 << 10,
+            validate_tool_json=True,
+            complete=("end", "stop"),
+            store_fallback=True,
+        ),
+    )
+    assert (embeddings.mode, embeddings.strategy, embeddings.scope) == (RuleMode.OFF, (Matcher.EXACT,), ())
+
+
+def test_ttl_bounds_follow_the_ttl_where_they_are_not_said():
+    environ = {**HOME, "ASKONCE_RULES": "[{id: a, ttl: 10ms}, {id: b, ttl: 7d}, {id: c, ttl: 1h}]"}
+    bounds = [(rule.min_ttl_ms, rule.max_ttl_ms) for rule in core_rules(load(None, environ))]
+    day = 86_400_000
+    assert bounds == [(10, day), (1000, 7 * day), (1000, day)]

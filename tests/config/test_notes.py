@@ -1,0 +1,50 @@
+from askonce_server.config.load import load
+from askonce_server.config.notes import notes
+
+HOME = {"HOME": "/home/ada"}
+
+
+def noted(rules, **environ):
+    return [str(note) for note in notes(load(None, {**HOME, "ASKONCE_RULES": rules, **environ}))]
+
+
+def test_a_plain_configuration_needs_no_notes():
+    assert notes(load(None, HOME)) == []
+
+
+def test_a_rule_behind_one_that_matches_everything_is_never_reached():
+    assert noted("[{id: a, match: {endpoint: chat}}, {id: b}, {id: c, match: {model: x}}]") == [
+        "rules[2]: is never reached, since rules[1] matches every request"
+    ]
+
+
+def test_settings_without_effect_are_named():
+    assert noted(
+        "[{id: a, strategy: exact, normalized: {}, coalesce: {}, semantic: {embedder: m, threshold: 1}}]",
+        ASKONCE_EMBEDDERS="{m: {kind: onnx}, n: {kind: onnx}}",
+    ) == [
+        "embedders.n: is used by no rule",
+        "rules[0].semantic: has no effect, since strategy does not name semantic",
+        "rules[0].normalized: has no effect, since strategy does not name normalized",
+        "rules[0].coalesce: has no effect in this version",
+    ]
+
+
+def test_sizes_that_contradict_each_other_are_named():
+    assert noted("[{id: a, admission: {max_body: 4MiB}}]") == [
+        "rules[0].admission.max_body: is more than max_response (3MiB), so larger answers are never served"
+    ]
+    assert noted("[{id: a}]", ASKONCE_MAX_REQUEST="1MiB", ASKONCE_MAX_IN_FLIGHT_BYTES="512KiB") == [
+        "max_in_flight_bytes: is less than max_request, so no call above 512KiB is ever taken",
+        "rules[0].admission.max_body: is not less than max_request (1MiB), so larger answers never arrive",
+    ]
+
+
+def test_no_rules_and_shared_answers_are_named():
+    assert noted("[]", ASKONCE_STORE_ENGINE="memory") == [
+        "store.engine: is memory, which forgets every answer when the server stops",
+        "rules: is empty, so nothing is cached",
+    ]
+    assert noted("[{id: a, scope: [], shared: true}]") == [
+        "rules[0].scope: is empty: everybody shares the answers of this rule"
+    ]
