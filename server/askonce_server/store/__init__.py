@@ -1,1 +1,20 @@
-"""Adapters of the EntryStore port."""
+"""Adapters of the EntryStore port.
+
+`open_store` gives the embedded store on LMDB, `MemoryEntryStore` its twin for tests, and `UnavailableStore`
+what stands in for a store that cannot be opened.
+"""
+
+from askonce_server.store.environment import Durability, StoreSettings
+from askonce_server.store.lmdb import LmdbEntryStore
+from askonce_server.store.memory import MemoryEntryStore
+from askonce_server.store.opening import open_store
+from askonce_server.store.unavailable import UnavailableStore
+
+__all__ = [
+    "Durability",
+    "LmdbEntryStore",
+    "MemoryEntryStore",
+    "StoreSettings",
+    "UnavailableStore",
+    "open_store",
+]

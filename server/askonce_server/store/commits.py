@@ -1,0 +1,143 @@
+"""How a batch of jobs becomes one commit, and what happens when it does not."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import lmdb
+
+from askonce_server.core.reasons import RefusalReason
+from askonce_server.store.faults import describe, is_full
+from askonce_server.store.jobs import Job
+from askonce_server.store.layout import Databases
+from askonce_server.store.rows import Rows, Transaction
+from askonce_server.store.space import Bounds, Space
+
+Commit: TypeAlias = Callable[[Transaction], None]
+"""How a transaction is committed. Tests inject faults here."""
+
+SWEEP_ROWS: Final = 256
+"""How many expired entries are removed at once to make room."""
+_log = logging.getLogger(__name__)
+
+
+def commit_transaction(txn: Transaction) -> None:
+    """Commit `txn`."""
+    txn.commit()
+
+
+class Committer:
+    """Runs jobs inside write transactions. Used by one thread alone."""
+
+    def __init__(
+        self, env: lmdb.Environment, databases: Databases, bounds: Bounds, *, commit: Commit
+    ) -> None:
+        self._env = env
+        self._databases = databases
+        self._bounds = bounds
+        self._commit = commit
+        self._path = Path(env.path())
+        self.begun: float | None = None
+        """When the transaction that runs now began to wait for its turn (monotonic seconds)."""
+        self.problem: str | None = None
+        """Why the last commit failed; None once a later one succeeded."""
+        self.commits = 0
+        """Commits that carried counted jobs."""
+        self.writes = 0
+        """Counted jobs that were written."""
+
+    def run(self, take: Callable[[], list[Job]]) -> None:
+        """Begin a transaction, then `take` a batch into it; end every job that was taken.
+
+        The order matters: beginning may wait for another process, whatever arrives meanwhile joins the batch,
+        and whoever has given up meanwhile is left out.
+        """
+        taken: list[Job] = []
+        try:
+            self._transact(lambda: _extend(taken, take()))
+        except Exception as fault:
+            if not taken:  # it could not even begin
+                self._fail(_extend(taken, take()), fault)
+            else:
+                self._retry(taken, fault)
+        finally:
+            self.begun = None
+            for job in taken:
+                job.ticket.end_one()
+
+    def _transact(self, take: Callable[[], Sequence[Job]]) -> None:
+        """Run jobs in one transaction: all of them are committed, or none and the fault is raised."""
+        self.begun = time.monotonic()
+        txn = self._env.begin(write=True, buffers=True)
+        try:
+            jobs = [job for job in take() if not job.ticket.abandoned]
+            rows = Rows(txn, self._databases)
+            space = Space(self._env, txn, self._databases, self._bounds)
+            results = [job.action(rows, space) for job in jobs]
+            if rows.changed:
+                self._commit(txn)
+        finally:
+            with suppress(lmdb.Error):
+                txn.abort()  # without effect after a commit
+        if rows.changed:
+            self.problem = None
+        self._acknowledge(jobs, results)
+
+    def _acknowledge(self, jobs: Sequence[Job], results: Sequence[RefusalReason | None]) -> None:
+        for job, result in zip(jobs, results, strict=True):
+            job.result = result
+        written = sum(1 for job in jobs if job.counted and job.result is None)
+        self.writes += written
+        self.commits += written > 0
+
+    def _retry(self, jobs: Sequence[Job], fault: Exception) -> None:
+        """Run each of `jobs` by itself, so that a bad one fails alone."""
+        if isinstance(fault, lmdb.MapFullError):
+            self._sweep(max(job.now_ms for job in jobs))
+        elif len(jobs) == 1:
+            self._fail(jobs, fault)
+            return
+        for job in jobs:
+            try:
+                self._transact(lambda job=job: (job,))  # type: ignore[misc]
+            except Exception as own_fault:
+                self._fail((job,), own_fault)
+
+    def _sweep(self, now_ms: int) -> None:
+        """Remove expired entries in a transaction of their own, since the full one had to be given up."""
+        txn = self._env.begin(write=True, buffers=True)
+        try:
+            if Rows(txn, self._databases).remove_expired(now_ms, limit=SWEEP_ROWS):
+                self._commit(txn)
+        except (lmdb.Error, OSError) as fault:
+            _log.warning("no room could be made in the store: %s", fault)
+        finally:
+            with suppress(lmdb.Error):
+                txn.abort()
+
+    def _fail(self, jobs: Sequence[Job], fault: Exception) -> None:
+        for job in jobs:
+            job.result = RefusalReason.STORE_FULL if is_full(fault) else RefusalReason.STORE_FAILED
+        if isinstance(fault, lmdb.MapFullError):
+            return  # the store is at its limit, which is no defect
+        if isinstance(fault, (lmdb.Error, OSError)):
+            self.note(fault)
+        else:
+            _log.error("a write was dropped for a fault of its own", exc_info=fault)
+
+    def note(self, fault: Exception) -> None:
+        """Remember why nothing can be written, and log it once."""
+        problem = describe(fault, self._path)
+        if problem != self.problem:
+            _log.error("%s", problem)
+        self.problem = problem
+
+
+def _extend(jobs: list[Job], more: list[Job]) -> list[Job]:
+    jobs.extend(more)
+    return jobs

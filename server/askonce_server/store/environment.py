@@ -1,0 +1,195 @@
+"""How a store's folder is opened: who may, whether it is sound, and with which fixed sizes."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import lmdb
+
+from askonce_server.ports import StoreUnavailable
+from askonce_server.store.damage import DamagedFile, check_structure, read_header
+from askonce_server.store.faults import describe
+from askonce_server.store.instance import InstanceLock, InUse
+from askonce_server.store.layout import DATABASE_NAMES, MAX_DATABASES, META_SCHEMA, SCHEMA, Databases
+from askonce_server.store.space import MIB, Bounds
+
+Durability: TypeAlias = Literal["commit", "periodic"]
+
+_DATA_FILE: Final = "data.mdb"
+_SPARE_READERS: Final = 64
+_NETWORK: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "afs", "glusterfs", "lustre"})
+"""File systems over which memory maps and locks of several machines do not agree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """Where a store lies and how it is used. Times are seconds, sizes bytes."""
+
+    path: Path
+    max_bytes: int
+    durability: Durability = "commit"
+    """`commit`: acknowledged means on the disk. `periodic`: synced every `sync_interval`."""
+    sync_interval: float = 1.0
+    write_timeout: float = 2.0
+    max_pending: int = 1024
+    max_pending_bytes: int = 64 * MIB
+    workers: int = 1
+    """Processes that share the store."""
+    pool: int = 64
+    """Threads of each that read at the same time."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The limits of the store."""
+        return Bounds(self.max_bytes)
+
+    @property
+    def max_readers(self) -> int:
+        """The size of the reader table, which the first process to open the store fixes for all."""
+        return _SPARE_READERS + 2 * self.workers * self.pool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEnvironment:
+    """A store's folder, opened; at most one in a process."""
+
+    env: lmdb.Environment
+    databases: Databases
+    lock: InstanceLock | None
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.env.close()
+        if self.lock is not None:
+            with suppress(OSError):  # a full disk must not keep the store locked
+                self.lock.release()
+
+
+def open_environment(settings: StoreSettings, *, exclusive: bool = True) -> OpenEnvironment:
+    """Open the store at `settings.path`, making it where there is none.
+
+    With `exclusive` a second instance is refused; the workers of one instance open without it, while their
+    supervisor holds the lock. Raises StoreUnavailable with the mend; nothing is left open then.
+    """
+    lock: InstanceLock | None = None
+    try:
+        _make_folder(settings.path)
+        suspect = False
+        if exclusive:
+            lock = InstanceLock.take(settings.path, durability=settings.durability)
+            suspect = lock.suspect
+        return _open(settings, lock, suspect=suspect)
+    except (DamagedFile, InUse) as fault:
+        _give_up(lock)
+        raise StoreUnavailable(str(fault)) from fault
+    except (lmdb.Error, OSError) as fault:
+        _give_up(lock)
+        raise StoreUnavailable(describe(fault, settings.path)) from fault
+    except StoreUnavailable:
+        _give_up(lock)
+        raise
+
+
+def _give_up(lock: InstanceLock | None) -> None:
+    if lock is not None:
+        with suppress(OSError):
+            lock.give_up()
+
+
+def _make_folder(path: Path) -> None:
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kind = file_system(path)
+    if kind in _NETWORK:
+        raise StoreUnavailable(
+            f"the store at {path} lies on a network file system ({kind}): move store.path to a local disk"
+        )
+
+
+def file_system(path: Path) -> str:
+    """Return the type of the file system under `path`, or an empty text where it cannot be told."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = path.resolve()
+    best, kind = -1, ""
+    for line in mounts:
+        fields, _, rest = line.partition(" - ")
+        point = Path(fields.split()[4].replace("\\040", " "))
+        if place.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), rest.split()[0]
+    return kind
+
+
+def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) -> OpenEnvironment:
+    data_file = settings.path / _DATA_FILE
+    header = read_header(data_file)
+    if header is not None and lock is not None:
+        check_structure(data_file, header, suspect=suspect)
+    used = 0 if header is None else header.used_bytes
+    env = lmdb.open(
+        str(settings.path),
+        map_size=max(settings.bounds.map_bytes, used),
+        max_dbs=MAX_DATABASES,
+        max_readers=settings.max_readers,
+        mode=0o600,
+        sync=settings.durability == "commit",
+        readahead=False,
+    )
+    try:
+        env.reader_check()
+        databases = _databases(env, settings.path)
+        _extend(data_file, env.info()["map_size"])
+        if databases is None:
+            databases = _create(env)
+        return OpenEnvironment(env, databases, lock)
+    except BaseException:
+        env.close()
+        raise
+
+
+def _databases(env: lmdb.Environment, path: Path) -> Databases | None:
+    """Return the handles of a store that is there, None for a new one. Nothing is written."""
+    with env.begin() as txn:
+        if env.stat()["entries"] == 0:
+            return None
+        try:
+            meta = env.open_db(b"meta", txn=txn, create=False)
+        except lmdb.NotFoundError:
+            raise StoreUnavailable(
+                f"the folder {path} holds another program's LMDB file: move store.path"
+            ) from None
+        value = txn.get(META_SCHEMA, db=meta)
+        schema = 0 if value is None else int.from_bytes(value, "big")
+        if schema > SCHEMA:
+            raise StoreUnavailable(
+                f"the store at {path} has layout {schema} and this server reads up to {SCHEMA}: a newer "
+                "version wrote it; run that version, or move store.path"
+            )
+        if schema != SCHEMA:
+            raise StoreUnavailable(f"the store at {path} has no known layout ({schema}): move store.path")
+        return Databases(
+            **{name: env.open_db(name.encode(), txn=txn, create=False) for name in DATABASE_NAMES}
+        )
+
+
+def _create(env: lmdb.Environment) -> Databases:
+    """Make every database, those of later use included, in one transaction."""
+    with env.begin(write=True) as txn:
+        databases = Databases(**{name: env.open_db(name.encode(), txn=txn) for name in DATABASE_NAMES})
+        txn.put(META_SCHEMA, SCHEMA.to_bytes(4, "big"), db=databases.meta)
+    return databases
+
+
+def _extend(data_file: Path, map_bytes: int) -> None:
+    """Let the file be as long as the map, without taking space.
+
+    Reading a mapped page beyond the end of a file ends the process; LMDB makes its file only as long as its
+    last page, and a damaged page may point beyond. It also tells a file that was cut short from a sound one.
+    """
+    if data_file.stat().st_size < map_bytes:
+        os.truncate(data_file, map_bytes)

@@ -1,0 +1,201 @@
+"""The embedded store: entries and bodies in one LMDB environment."""
+
+from __future__ import annotations
+
+import logging
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from askonce_server.clock import Anchor
+from askonce_server.core.entries import EntryKey, Write
+from askonce_server.core.reasons import RefusalReason
+from askonce_server.ports import StoreStats, StoreUnavailable
+from askonce_server.store.commits import SWEEP_ROWS, Commit, Committer, commit_transaction
+from askonce_server.store.environment import OpenEnvironment, StoreSettings
+from askonce_server.store.faults import describe, is_damage
+from askonce_server.store.jobs import Action, Job, Ticket
+from askonce_server.store.layout import META_ANCHOR, entry_row
+from askonce_server.store.records import Prepared, prepare
+from askonce_server.store.rows import Rows, write_cost
+from askonce_server.store.space import Space, used_bytes
+from askonce_server.store.view import LmdbReadView, Readers
+from askonce_server.store.writer import Writer, WriterOptions
+
+_JOB_BYTES: Final = 1024
+"""What a waiting write holds in memory besides its body."""
+_DRAIN_SECONDS: Final = 2.0
+_ANCHOR: Final = struct.Struct(">qq")
+_log = logging.getLogger(__name__)
+
+
+class LmdbEntryStore:
+    """The EntryStore of one process on a local disk. Made by `open_store`."""
+
+    def __init__(
+        self, opened: OpenEnvironment, settings: StoreSettings, *, commit: Commit = commit_transaction
+    ) -> None:
+        self._opened = opened
+        self._path: Path = settings.path
+        self._limit_bytes = settings.max_bytes
+        self._read_problem: str | None = None
+        self._closed = False
+        self._readers = Readers(opened.env, opened.databases, self._unreadable)
+        self._committer = Committer(opened.env, opened.databases, settings.bounds, commit=commit)
+        options = WriterOptions(
+            timeout=settings.write_timeout,
+            sync_interval=settings.sync_interval if settings.durability == "periodic" else None,
+            max_pending=settings.max_pending,
+            max_pending_bytes=settings.max_pending_bytes,
+        )
+        self._writer = Writer(opened.env, self._committer, options)
+
+    def read(self) -> LmdbReadView:
+        """Open a view. Entering it raises StoreUnavailable."""
+        return LmdbReadView(self._readers)
+
+    def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
+        """Store each write, all or nothing of each; see the port. Never raises."""
+        return self.put_apart(writes, counted=True)
+
+    def put_apart(
+        self, writes: Sequence[Write], *, counted: bool, timeout: float | None = None
+    ) -> list[RefusalReason | None]:
+        """Store like `put`, in statistics or not, within `timeout` seconds instead of the write timeout."""
+        ticket = Ticket()
+        jobs = [self._job(write, ticket, counted=counted) for write in writes]
+        self._writer.submit([job for job in jobs if job is not None], ticket, timeout=timeout)
+        return [RefusalReason.STORE_FAILED if job is None else job.result for job in jobs]
+
+    def remove(self, keys: Sequence[EntryKey]) -> None:
+        """Remove the entries at `keys` and the bodies that only they refer to. Raises StoreUnavailable."""
+        rows = [entry_row(key) for key in keys]
+
+        def action(held: Rows, _: Space) -> None:
+            held.remove(rows)
+
+        self._run(action)
+
+    def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
+        """Give each named generation (32 bytes) a new value (16 bytes): what is older becomes unreachable.
+
+        Raises StoreUnavailable when it was not acknowledged.
+        """
+
+        def action(rows: Rows, _: Space) -> None:
+            rows.raise_generations(values, at_ms=at_ms)
+
+        self._run(action)
+
+    def settle_anchor(self, proposed: Anchor) -> Anchor:
+        """Return the clock anchor kept for the boot of `proposed`; keep `proposed` when there is none.
+
+        Raises StoreUnavailable.
+        """
+        settled = [proposed]
+
+        def action(rows: Rows, _: Space) -> None:
+            kept = _decode_anchor(rows.meta(META_ANCHOR))
+            if kept is not None and kept.boot_id == proposed.boot_id:
+                settled[0] = kept
+            else:
+                rows.set_meta(META_ANCHOR, _encode_anchor(proposed))
+
+        self._run(action)
+        return settled[0]
+
+    def problem(self) -> str | None:
+        """Say why the store cannot be used now, or None when it can."""
+        return "the store is closed" if self._closed else self._read_problem or self._writer.problem()
+
+    def stats(self) -> StoreStats:
+        """Count. Raises StoreUnavailable."""
+        databases = self._opened.databases
+        with self.read() as view:
+            entries, used = view.measure(
+                lambda txn: (txn.stat(databases.entries)["entries"], used_bytes(txn, databases))
+            )
+        return StoreStats(
+            commits=self._committer.commits,
+            writes=self._committer.writes,
+            entries=entries,
+            used_bytes=used,
+            limit_bytes=self._limit_bytes,
+        )
+
+    def close(self) -> None:
+        """Finish what was accepted and let go of the files.
+
+        When a write or a view does not end in time the files stay open until the process ends: taking the map
+        away from under one would end it at once.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        written = self._writer.close()
+        self._readers.close()
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        while len(self._readers) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        if written and not len(self._readers):
+            self._opened.close()
+        else:
+            _log.warning("the store at %s was still in use when it was closed", self._path)
+
+    def _job(self, write: Write, ticket: Ticket, *, counted: bool) -> Job | None:
+        try:
+            prepared = prepare(write)
+        except Exception:
+            _log.exception("a write cannot be stored as it is")
+            return None
+        return Job(
+            action=partial(_file, prepared),
+            ticket=ticket,
+            size=len(write.body.data) + _JOB_BYTES,
+            now_ms=write.answer.store_ms,
+            counted=counted,
+        )
+
+    def _run(self, action: Action) -> None:
+        ticket = Ticket()
+        job = Job(action=action, ticket=ticket)
+        self._writer.submit([job], ticket)
+        if job.result is not None:
+            raise StoreUnavailable(
+                self.problem() or f"the store at {self._path} did not finish a write in time"
+            )
+
+    def _unreadable(self, fault: Exception) -> StoreUnavailable:
+        problem = describe(fault, self._path)
+        if is_damage(fault) and problem != self._read_problem:
+            _log.error("%s", problem)
+            self._read_problem = problem
+        return StoreUnavailable(problem)
+
+
+def _file(prepared: Prepared, rows: Rows, space: Space) -> RefusalReason | None:
+    """File a write where it is still wanted and there is room; what has expired makes room."""
+    if not rows.hold(prepared.write.generations):
+        return RefusalReason.GENERATION_CHANGED
+    cost = write_cost(prepared)
+    if not space.take(cost):
+        rows.remove_expired(prepared.write.answer.store_ms, limit=SWEEP_ROWS)
+        space.measure()
+        if not space.take(cost, freed=rows.reclaimable(prepared)):
+            return RefusalReason.STORE_FULL
+    rows.file(prepared)
+    return None
+
+
+def _encode_anchor(anchor: Anchor) -> bytes:
+    return _ANCHOR.pack(anchor.wall_ns, anchor.boot_ns) + anchor.boot_id.encode()
+
+
+def _decode_anchor(value: bytes | None) -> Anchor | None:
+    if value is None or len(value) < _ANCHOR.size:
+        return None
+    wall_ns, boot_ns = _ANCHOR.unpack_from(value)
+    return Anchor(value[_ANCHOR.size :].decode(errors="replace"), wall_ns, boot_ns)

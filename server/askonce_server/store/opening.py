@@ -1,0 +1,69 @@
+"""Opening a store: the folder, then a canary through the real path."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+from askonce_server.core.entries import Answer, Body, EntryKey, Generations, Write
+from askonce_server.core.reasons import Matcher
+from askonce_server.ports import StoreUnavailable
+from askonce_server.store.commits import Commit, commit_transaction
+from askonce_server.store.environment import StoreSettings, open_environment
+from askonce_server.store.layout import ID_BYTES
+from askonce_server.store.lmdb import LmdbEntryStore
+
+_CANARY_SECONDS: Final = 10.0
+
+
+def open_store(
+    settings: StoreSettings, *, exclusive: bool = True, commit: Commit = commit_transaction
+) -> LmdbEntryStore:
+    """Open the store at `settings.path`, made on first use, and try it with a canary.
+
+    `exclusive` refuses a second instance; workers of one instance open without. `commit` is how transactions
+    are committed, a seam for tests. Raises StoreUnavailable with the mend when the folder cannot be written,
+    the disk is full, the file is damaged or of a newer version, another instance holds it, or the canary
+    fails; nothing is left open then.
+    """
+    opened = open_environment(settings, exclusive=exclusive)
+    store = LmdbEntryStore(opened, settings, commit=commit)
+    try:
+        _try_canary(store)
+    except StoreUnavailable as fault:
+        store.close()
+        raise StoreUnavailable(f"the store at {settings.path} failed its self-test: {fault}") from fault
+    return store
+
+
+def _try_canary(store: LmdbEntryStore) -> None:
+    """Write, read and remove an entry. Raises StoreUnavailable."""
+    canary = _canary()
+    if store.put_apart([canary], counted=False, timeout=_CANARY_SECONDS) != [None]:
+        raise StoreUnavailable(store.problem() or "what was written was not acknowledged")
+    with store.read() as view:
+        entry = view.entry(canary.keys[0])
+        body = None if entry is None else view.body(entry)
+    if entry is None or entry.answer != canary.answer or body != canary.body:
+        raise StoreUnavailable("what was written was not found again")
+    store.remove(canary.keys)
+    with store.read() as view:
+        if view.entry(canary.keys[0]) is not None or view.body(entry) is not None:
+            raise StoreUnavailable("what was removed was still found")
+
+
+def _canary() -> Write:
+    """Return an entry under a scope of its own that has expired long ago, should it ever be left behind."""
+    key = EntryKey(
+        matcher=Matcher.EXACT,
+        scope_key=secrets.token_bytes(ID_BYTES),
+        fingerprint=secrets.token_bytes(ID_BYTES),
+        entry_id=secrets.token_bytes(ID_BYTES),
+    )
+    return Write(
+        scope_root=secrets.token_bytes(ID_BYTES),
+        generations=Generations((), ()),
+        keys=(key,),
+        answer=Answer(rule_id="canary", start_ms=0, store_ms=0, expire_ms=1, stream=False),
+        body=Body(secrets.token_bytes(4096), "application/octet-stream"),
+    )

@@ -1,0 +1,36 @@
+"""What stands in for a store that could not be opened: everything passes through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from askonce_server.core.entries import Write
+from askonce_server.core.reasons import RefusalReason
+from askonce_server.ports import StoreUnavailable
+
+
+class UnavailableStore:
+    """An EntryStore that finds nothing, takes nothing and says why."""
+
+    def __init__(self, problem: str) -> None:
+        self._problem = problem
+
+    def read(self) -> NoReturn:
+        """Raise StoreUnavailable."""
+        raise StoreUnavailable(self._problem)
+
+    def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
+        """Refuse each write with STORE_FAILED."""
+        return [RefusalReason.STORE_FAILED for _ in writes]
+
+    def problem(self) -> str:
+        """Say why the store could not be opened."""
+        return self._problem
+
+    def stats(self) -> NoReturn:
+        """Raise StoreUnavailable."""
+        raise StoreUnavailable(self._problem)
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to close."""
