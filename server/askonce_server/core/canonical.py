@@ -59,7 +59,7 @@ def canonicalize(raw: bytes) -> bytes:
 def parse(raw: bytes) -> JsonValue:
     """Read one JSON document (RFC 8259) that has exactly one reading.
 
-    Integer literals become `int`, all others `Decimal`, exactly as spelt.
+    Integers up to `MAX_INTEGER` become `int`; all other numbers keep their exact value, most as `Decimal`.
 
     Raises:
         NotJson: The bytes are not a JSON document.

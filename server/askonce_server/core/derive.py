@@ -14,7 +14,7 @@ from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import KeyPolicy
 from askonce_server.core.turns import prose, user_texts
-from askonce_server.core.white_space import fold, matters
+from askonce_server.core.white_space import fold, fold_prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,18 @@ class Derivation:
         return self._exact_material
 
     def _normalized(self) -> bytes | BypassReason:
+        tree, policy = self._tree, self._policy
         bare = bare_text(self._descriptor)
-        policy = self._policy
-        texts = list(prose(self._tree.get("messages"), self._tree.get("system"), bare_text=bare))
-        if policy.normalized_guard and any(matters(text) for text in texts):
-            return BypassReason.WHITESPACE_SIGNIFICANT
-        if not policy.case_fold and all(fold(text) is text for text in texts):
+        change = fold_prose if policy.normalized_guard else fold
+        same = not policy.case_fold
+        for text in prose(tree.get("messages"), tree.get("system"), bare_text=bare):
+            folded = change(text)
+            if folded is None:
+                return BypassReason.WHITESPACE_SIGNIFICANT
+            same = same and folded is text
+        if same:
             return self._exact()
-        return encode(normalized(self._tree, bare_text=bare, case_fold=policy.case_fold))
+        return encode(normalized(tree, bare_text=bare, case_fold=policy.case_fold))
 
     def _material_of_digests(self, digests: Digests, matcher: Matcher) -> bytes | BypassReason:
         sha = digests.exact_sha256 if matcher is Matcher.EXACT else digests.normalized_sha256

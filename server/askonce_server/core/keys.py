@@ -26,7 +26,7 @@ _LENGTH = Struct(">I").pack
 
 def frame(*parts: bytes) -> bytes:
     """Join `parts`, each behind its length as unsigned 32-bit big endian. Injective."""
-    return b"".join([piece for part in parts for piece in (_LENGTH(len(part)), part)])
+    return b"".join([_LENGTH(len(part)) + part for part in parts])
 
 
 @lru_cache(maxsize=64)
@@ -37,6 +37,12 @@ def _tag(tag: str) -> bytes:
 def digest(tag: str, *parts: bytes) -> bytes:
     """Return H(tag, parts…): the 32-byte SHA-256 of `frame("askonce/1/" + tag, parts…)`."""
     return sha256(_tag(tag) + frame(*parts)).digest()
+
+
+_EVERYTHING = digest("generation", b"everything")
+_LENGTH_32 = _LENGTH(32)
+_SCOPE_HEAD = _tag("scope")
+_ENTRY_HEAD = _tag("entry") + _LENGTH_32
 
 
 @lru_cache(maxsize=4096)
@@ -143,9 +149,6 @@ def dim_generation(name: str, value: str) -> bytes:
     return digest("generation", b"dim", name.encode(), value.encode())
 
 
-_EVERYTHING = digest("generation", b"everything")
-
-
 def scope_key(
     generations: Sequence[bytes],
     matcher: Matcher,
@@ -159,12 +162,25 @@ def scope_key(
     `generations` are 16 bytes each, `policy` comes from `key_policy`, `parts` from `scope_parts`, `embedder`
     is the embedder's fingerprint and empty for the other matchers.
     """
-    return digest("scope", frame(*generations), PROFILES[matcher].encode(), embedder, policy, *parts)
+    tail = _scope_tail(matcher, embedder, policy, tuple(parts))
+    framed = frame(*generations)
+    return sha256(b"".join((_SCOPE_HEAD, _LENGTH(len(framed)), framed, tail))).digest()
+
+
+@lru_cache(maxsize=4096)
+def _scope_tail(matcher: Matcher, embedder: bytes, policy: bytes, parts: tuple[bytes, ...]) -> bytes:
+    """Return what of a scope key's bytes does not depend on a generation, and so may be remembered."""
+    return frame(PROFILES[matcher].encode(), embedder, policy, *parts)
 
 
 def entry_key(matcher: Matcher, scope_key: bytes, fingerprint: bytes) -> EntryKey:
     """Return where an exact or normalized entry lives."""
-    return EntryKey(matcher, scope_key, fingerprint, digest("entry", scope_key, fingerprint))
+    return EntryKey(matcher, scope_key, fingerprint, entry_id(scope_key, fingerprint))
+
+
+def entry_id(scope_key: bytes, fingerprint: bytes) -> bytes:
+    """Return H("entry", scope_key, fingerprint): 32 bytes from twice 32 bytes."""
+    return sha256(b"".join((_ENTRY_HEAD, scope_key, _LENGTH_32, fingerprint))).digest()
 
 
 def partition(scope_key: bytes, context: bytes, *, history_max_messages: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from askonce_server.core.descriptor import Descriptor
@@ -39,9 +40,10 @@ CLASS_PARAMS = frozenset(
 def material(parts: Parts, descriptor: Descriptor, policy: KeyPolicy) -> dict[str, JsonValue]:
     """Return the object whose canonical JSON is the material of the exact profile.
 
-    Members that are absent are left out, so that both forms of one request give one object.
+    Members that are absent are left out, so that both forms of one request give one object. What need not
+    change is shared with `parts`.
     """
-    tree: dict[str, JsonValue] = {}
+    tree = context(descriptor, policy)
     if parts.messages is not None:
         tree["messages"] = _without_cache_marks(parts.messages)
     if parts.system is not None:
@@ -51,7 +53,7 @@ def material(parts: Parts, descriptor: Descriptor, policy: KeyPolicy) -> dict[st
     params = keyed_params(parts.params, descriptor, policy)
     if params:
         tree["params"] = params
-    return tree | context(descriptor, policy)
+    return tree
 
 
 def context(descriptor: Descriptor, policy: KeyPolicy) -> dict[str, JsonValue]:
@@ -61,16 +63,15 @@ def context(descriptor: Descriptor, policy: KeyPolicy) -> dict[str, JsonValue]:
         tree["headers"] = dict(descriptor.headers)
     if descriptor.versions:
         tree["versions"] = dict(descriptor.versions)
-    route = _route(descriptor, policy)
-    if route:
-        tree["route"] = route
+    if policy.identity is not Identity.SERVED:
+        route = _route(descriptor, policy)
+        if route:
+            tree["route"] = route
     return tree
 
 
 def _route(descriptor: Descriptor, policy: KeyPolicy) -> dict[str, JsonValue]:
-    """Return what was asked for: nothing under `served`, the route, and under `both` the target as well."""
-    if policy.identity is Identity.SERVED:
-        return {}
+    """Return what was asked for: the route, and under `both` the target as well."""
     route: dict[str, JsonValue] = {}
     if descriptor.route_id:
         route["id"] = descriptor.route_id
@@ -87,14 +88,17 @@ def keyed_params(
     params: dict[str, JsonValue], descriptor: Descriptor, policy: KeyPolicy
 ) -> dict[str, JsonValue]:
     """Return the params that are key material: all but the unkeyed ones and those that the rule ignores."""
-    unkeyed = UNKEYED_PARAMS if descriptor.dialect in KNOWN_DIALECTS else frozenset()
-    if policy.ignore_params:
-        unkeyed = unkeyed.union(policy.ignore_params)
-    if policy.stream_shared:
-        unkeyed = unkeyed.union(("stream_options",))
+    unkeyed = _unkeyed(descriptor.dialect in KNOWN_DIALECTS, policy)
     if unkeyed.isdisjoint(params):
         return params
     return {name: value for name, value in params.items() if name not in unkeyed}
+
+
+@lru_cache(maxsize=256)
+def _unkeyed(known_dialect: bool, policy: KeyPolicy) -> frozenset[str]:  # noqa: FBT001 - cached by position
+    unkeyed = UNKEYED_PARAMS if known_dialect else frozenset[str]()
+    shared = ("stream_options",) if policy.stream_shared else ()
+    return unkeyed.union(policy.ignore_params, shared)
 
 
 def unmodelled_param(params: dict[str, JsonValue]) -> str | None:
@@ -135,20 +139,25 @@ def bare_text(descriptor: Descriptor) -> bool:
 def _without_cache_marks(value: JsonValue) -> JsonValue:
     """Drop `cache_control` where it marks a turn, a content part, a block or a tool.
 
-    A member of that name inside a tool's schema or arguments is content and stays.
+    A member of that name inside a tool's schema or arguments is content and stays. Returns `value` itself
+    when nothing is marked.
     """
-    if not isinstance(value, list):
+    if type(value) is not list or not any(_is_marked(item) for item in value):
         return value
     return [_unmarked(item) if isinstance(item, dict) else item for item in value]
 
 
-def _unmarked(item: Any) -> JsonValue:
-    content = item.get("content")
-    if isinstance(content, list) and content:
-        return {
-            **{name: value for name, value in item.items() if name != "cache_control"},
-            "content": _without_cache_marks(content),
-        }
+def _is_marked(item: Any) -> bool:
+    if type(item) is not dict:
+        return False
     if "cache_control" in item:
-        return {name: value for name, value in item.items() if name != "cache_control"}
-    return item  # type: ignore[no-any-return]
+        return True
+    content = item.get("content")
+    return type(content) is list and any(_is_marked(part) for part in content)
+
+
+def _unmarked(item: dict[str, Any]) -> JsonValue:
+    kept = {name: value for name, value in item.items() if name != "cache_control"}
+    if "content" in kept:
+        kept["content"] = _without_cache_marks(kept["content"])
+    return kept

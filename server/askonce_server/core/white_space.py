@@ -15,7 +15,6 @@ WHITE_SPACE = (
 _OTHERS = WHITE_SPACE.replace(" ", "")
 _RUN = re.compile(f"[{WHITE_SPACE}]{{2,}}|[{_OTHERS}]")
 _BREAK = re.compile("\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]")
-_FENCES = ("```", "~~~")
 _LINE_MARKS = frozenset("-*+•‣◦·@|>\"'“”„‘’«»`")
 """List marks, diff marks, pipes and quote marks: a line that begins with one has a layout."""
 _SAME_QUOTES = "\"`'"
@@ -27,54 +26,63 @@ _MAX_RUNS = 256
 
 
 def fold(text: str) -> str:
-    """Turn runs of white space into one space and strip the ends."""
-    if _is_plain(text):
-        return text
-    return _RUN.sub(" ", text).strip(" ")
+    """Turn runs of white space into one space, strip the ends. Returns `text` itself when it has neither."""
+    stripped = text.strip(WHITE_SPACE)
+    return stripped if _is_plain(stripped) else _RUN.sub(" ", stripped)
 
 
-def matters(text: str) -> bool:
-    """Whether white space may carry meaning in `text`, so that it must not be folded.
+def fold_prose(text: str) -> str | None:
+    """Fold a text, or return None where white space may carry meaning, so that it must not be folded.
 
-    True for fenced or indented code, tabs at a line start, diffs, tables and lists, a quoted or back-ticked
+    That is fenced or indented code, tabs at a line start, diffs, tables and lists, a quoted or back-ticked
     span that contains a run, and more than one line break. Errs on the side of meaning: that costs a hit,
     the other side would cost a wrong one.
     """
-    if any(fence in text for fence in _FENCES):
-        return True
-    if _is_plain(text):
-        return bool(text) and _has_line_mark(text)
-    if len(_BREAK.findall(text.strip(WHITE_SPACE))) > 1:
-        return True
-    if any(_line_matters(line, number) for number, line in enumerate(_BREAK.split(text))):
-        return True
     stripped = text.strip(WHITE_SPACE)
-    if not any(mark in stripped for mark in _ALL_QUOTES):
+    if not stripped:
+        return stripped
+    if "```" in stripped or "~~~" in stripped or _has_line_mark(stripped):
+        return None
+    if stripped is not text:
+        indent = text[: text.index(stripped[0])]
+        if indent and _is_indent(_BREAK.split(indent)[-1]):
+            return None
+    if _is_plain(stripped):
+        return stripped
+    return None if _has_layout(stripped) else _RUN.sub(" ", stripped)
+
+
+def _has_layout(text: str) -> bool:
+    """Judge the lines and the quoted spans of a text that is stripped and has a run in it."""
+    lines = _BREAK.split(text)
+    if len(lines) > 2:
+        return True
+    if any(line[:1] in WHITE_SPACE or _has_line_mark(line) for line in lines[1:]):
+        return True
+    if not any(mark in text for mark in _ALL_QUOTES):
         return False
-    runs = list(islice(_RUN.finditer(stripped), _MAX_RUNS + 1))
-    return len(runs) > _MAX_RUNS or any(_in_quotes(stripped, run.start(), run.end()) for run in runs)
+    runs = list(islice(_RUN.finditer(text), _MAX_RUNS + 1))
+    return len(runs) > _MAX_RUNS or any(_in_quotes(text, run.start(), run.end()) for run in runs)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether every white space in `text` is a single space inside it.
+def _is_indent(white_space: str) -> bool:
+    return "\t" in white_space or len(white_space) >= _INDENT
 
-    `isprintable` is false for each of the other 24 code points, at the speed of a memory scan.
-    """
-    return text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
+
+def _is_plain(stripped: str) -> bool:
+    """Whether every white space in a stripped text is a single space, at the speed of a memory scan."""
+    if "  " in stripped:
+        return False
+    if stripped.isascii():
+        # written out: a generator would take three times as long
+        return not (
+            "\n" in stripped or "\t" in stripped or "\r" in stripped or "\v" in stripped or "\f" in stripped
+        )
+    return stripped.isprintable()  # false for each of the 24 other code points, and for some more
 
 
 def _has_line_mark(line: str) -> bool:
     return line[0] in _LINE_MARKS or line[0].isdigit()
-
-
-def _line_matters(line: str, number: int) -> bool:
-    body = line.lstrip(WHITE_SPACE)
-    if not body:
-        return False
-    indent = line[: len(line) - len(body)]
-    if "\t" in indent or len(indent) >= _INDENT or (number and indent):
-        return True
-    return _has_line_mark(body)
 
 
 def _in_quotes(text: str, start: int, end: int) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from askonce_server.core.canonical import parse
-from askonce_server.core.descriptor import Content, Descriptor, Digests
+from askonce_server.core.descriptor import Content, Descriptor
 from askonce_server.core.errors import MalformedRequest, NotJson, Unrepresentable, Violation
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.dialects import from_content, split
@@ -18,48 +19,42 @@ class Reading:
     parts: Parts | None = None
     representable: bool = True
     """False when it is JSON without a canonical form."""
-    violations: list[Violation] = field(default_factory=list)
+    violations: Sequence[Violation] = ()
 
 
 def read(descriptor: Descriptor) -> Reading:
     """Parse and split the content. Never raises: what is wrong is in the result."""
     content = descriptor.content
-    if isinstance(content, Digests):
-        return Reading()
-    reading = Reading()
     try:
         if isinstance(content, bytes):
-            tree = _parse("descriptor.body_json", content, reading)
-            if not reading.violations and reading.representable:
-                reading.parts = split(descriptor.dialect, descriptor.endpoint, tree)
-        else:
-            reading.parts = _read_parts(content, reading)
-    except MalformedRequest as malformed:
-        reading.violations += malformed.violations
-    return reading
-
-
-def _read_parts(content: Content, reading: Reading) -> Parts | None:
-    trees = [
-        _parse(f"descriptor.parts.{name}", raw, reading) if raw else None
-        for name, raw in (
-            ("messages", content.messages),
-            ("system", content.system),
-            ("tools", content.tools),
-            ("params", content.params),
-        )
-    ]
-    if reading.violations or not reading.representable:
-        return None
-    return from_content(*trees)
-
-
-def _parse(path: str, raw: bytes, reading: Reading) -> JsonValue:
-    try:
-        return parse(raw)
+            return Reading(split(descriptor.dialect, descriptor.endpoint, parse(content)))
+        if isinstance(content, Content):
+            return _read_parts(content)
     except NotJson as error:
-        text = f"is not JSON: {error.problem} at byte {error.offset}"
-        reading.violations.append(Violation(path, text))
+        return Reading(violations=[_not_json("descriptor.body_json", error)])
     except Unrepresentable:
-        reading.representable = False
-    return None
+        return Reading(representable=False)
+    except MalformedRequest as malformed:
+        return Reading(violations=malformed.violations)
+    return Reading()
+
+
+def _read_parts(content: Content) -> Reading:
+    """Read each part, so that everything that is wrong with them is named at once."""
+    trees: list[JsonValue] = []
+    representable, violations = True, []
+    for name in ("messages", "system", "tools", "params"):
+        raw = getattr(content, name)
+        try:
+            trees.append(parse(raw) if raw else None)
+        except NotJson as error:
+            violations.append(_not_json(f"descriptor.parts.{name}", error))
+        except Unrepresentable:
+            representable = False
+    if violations or not representable:
+        return Reading(None, representable, violations)
+    return Reading(from_content(*trees))
+
+
+def _not_json(path: str, error: NotJson) -> Violation:
+    return Violation(path, f"is not JSON: {error.problem} at byte {error.offset}")
