@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import grpc
 from grpc_health.v1 import health, health_pb2
@@ -40,16 +39,10 @@ class Health:
 
 
 def drain(
-    server: grpc.Server,
-    told: Health,
-    *,
-    delay_seconds: float,
-    grace_seconds: float,
-    close: Callable[[], None],
+    servers: Sequence[grpc.Server], told: Health, *, delay_seconds: float, grace_seconds: float
 ) -> None:
-    """Stop in order. Calls that began are finished within the grace; `close` runs when none is left."""
+    """Stop in order; returns when no call is left. Calls that began are finished within the grace."""
     told.draining()
     time.sleep(delay_seconds)
-    stopped: threading.Event = server.stop(grace_seconds)
-    stopped.wait()
-    close()
+    for stopped in [server.stop(grace_seconds) for server in servers]:
+        stopped.wait()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ Durability: TypeAlias = Literal["commit", "periodic"]
 
 _DATA_FILE: Final = "data.mdb"
 _SPARE_READERS: Final = 64
+_OPEN_SECONDS: Final = 10.0
 _NETWORK: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "afs", "glusterfs", "lustre"})
 """File systems over which memory maps and locks of several machines do not agree."""
 
@@ -142,47 +145,79 @@ def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) 
     )
     try:
         env.reader_check()
-        databases = _databases(env, settings.path)
+        _check_schema(env, settings.path)
         _extend(data_file, env.info()["map_size"])
-        if databases is None:
-            databases = _create(env)
-        return OpenEnvironment(env, databases, lock)
+        return OpenEnvironment(env, _open_databases(env, settings), lock)
+    except _Stuck:
+        raise  # closing would wait for the same lock
     except BaseException:
         env.close()
         raise
 
 
-def _databases(env: lmdb.Environment, path: Path) -> Databases | None:
-    """Return the handles of a store that is there, None for a new one. Nothing is written."""
+def _check_schema(env: lmdb.Environment, path: Path) -> None:
+    """See that the file is a store that this version reads, or new. Nothing is written."""
     with env.begin() as txn:
-        if env.stat()["entries"] == 0:
-            return None
+        if txn.stat()["entries"] == 0:
+            return
         try:
-            meta = env.open_db(b"meta", txn=txn, create=False)
+            value = txn.get(META_SCHEMA, db=env.open_db(b"meta", txn=txn, create=False))
         except lmdb.NotFoundError:
-            raise StoreUnavailable(
-                f"the folder {path} holds another program's LMDB file: move store.path"
-            ) from None
-        value = txn.get(META_SCHEMA, db=meta)
-        schema = 0 if value is None else int.from_bytes(value, "big")
+            value = None
+        if value is None:
+            raise StoreUnavailable(f"the folder {path} holds another program's LMDB file: move store.path")
+        schema = int.from_bytes(value, "big")
         if schema > SCHEMA:
             raise StoreUnavailable(
                 f"the store at {path} has layout {schema} and this server reads up to {SCHEMA}: a newer "
                 "version wrote it; run that version, or move store.path"
             )
-        if schema != SCHEMA:
-            raise StoreUnavailable(f"the store at {path} has no known layout ({schema}): move store.path")
-        return Databases(
-            **{name: env.open_db(name.encode(), txn=txn, create=False) for name in DATABASE_NAMES}
+
+
+class _Stuck(StoreUnavailable):
+    """Another process holds the write lock."""
+
+
+def _open_databases(env: lmdb.Environment, settings: StoreSettings) -> Databases:
+    """Open every database, those of later use included; make those that are missing.
+
+    Handles outlive only a write transaction. Its turn may never come, while another process is stopped in the
+    middle of a write, so that it is waited for in a thread.
+    """
+    opened: list[Databases] = []
+
+    def run() -> None:
+        with env.begin(write=True) as txn:
+            handles = {name: env.open_db(name.encode(), txn=txn) for name in DATABASE_NAMES}
+            databases = Databases(**handles)
+            if txn.get(META_SCHEMA, db=databases.meta) is None:
+                txn.put(META_SCHEMA, SCHEMA.to_bytes(4, "big"), db=databases.meta)
+        opened.append(databases)
+
+    faults: list[Exception] = []
+    thread = threading.Thread(target=keeping(faults, run), name="askonce-open", daemon=True)
+    thread.start()
+    thread.join(_OPEN_SECONDS)
+    if faults:
+        raise faults[0]
+    if not opened:
+        raise _Stuck(
+            f"the store at {settings.path} is held by a process that stopped in the middle of a write: resume "
+            "or kill that process"
         )
+    return opened[0]
 
 
-def _create(env: lmdb.Environment) -> Databases:
-    """Make every database, those of later use included, in one transaction."""
-    with env.begin(write=True) as txn:
-        databases = Databases(**{name: env.open_db(name.encode(), txn=txn) for name in DATABASE_NAMES})
-        txn.put(META_SCHEMA, SCHEMA.to_bytes(4, "big"), db=databases.meta)
-    return databases
+def keeping(faults: list[Exception], run: Callable[[], None]) -> Callable[[], None]:
+    """Return `run` with what it raises kept in `faults`."""
+
+    def kept() -> None:
+        try:
+            run()
+        except Exception as fault:
+            faults.append(fault)
+
+    return kept
 
 
 def _extend(data_file: Path, map_bytes: int) -> None:

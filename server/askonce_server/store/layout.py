@@ -36,6 +36,8 @@ META_NEXT_STORE_ID: Final = b"next_store_id"
 """The id that the next Store takes: 8 bytes. Ids are never used again."""
 META_ANCHOR: Final = b"clock_anchor"
 """Wall clock and boot clock in nanoseconds, 8 bytes each, then the boot id."""
+META_TOKEN_KEY: Final = b"token_key"
+"""The key that signs fill tokens where none is configured: 32 bytes."""
 META_TOUCHED: Final = b"touched"
 """Written and removed to see whether anything can be written."""
 

@@ -18,7 +18,7 @@ from askonce_server.store.commits import SWEEP_ROWS, Commit, Committer, commit_t
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.faults import describe, is_damage
 from askonce_server.store.jobs import Action, Job, Ticket
-from askonce_server.store.layout import META_ANCHOR, entry_row
+from askonce_server.store.layout import META_ANCHOR, META_TOKEN_KEY, entry_row
 from askonce_server.store.records import Prepared, prepare
 from askonce_server.store.rows import Rows, write_cost
 from askonce_server.store.space import Space, used_bytes
@@ -103,6 +103,23 @@ class LmdbEntryStore:
                 settled[0] = kept
             else:
                 rows.set_meta(META_ANCHOR, _encode_anchor(proposed))
+
+        self._run(action)
+        return settled[0]
+
+    def settle_token_key(self, proposed: bytes) -> bytes:
+        """Return the key that signs fill tokens; keep `proposed` when there is none yet.
+
+        It lives as long as the store, so that tokens outlive a restart. Raises StoreUnavailable.
+        """
+        settled = [proposed]
+
+        def action(rows: Rows, _: Space) -> None:
+            kept = rows.meta(META_TOKEN_KEY)
+            if kept is None:
+                rows.set_meta(META_TOKEN_KEY, proposed)
+            else:
+                settled[0] = kept
 
         self._run(action)
         return settled[0]
