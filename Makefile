@@ -1,29 +1,72 @@
 # The two commands: `make demo` shows what AskOnce does, `make test` proves it. `make help` lists the rest.
 PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
+VENV := .venv
+BIN := $(VENV)/bin
 PROTOGEN := $(VENV)/protogen
+GHZ_VERSION := v0.121.0
+CONFIG ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test test-thorough check lint types buf proto drift clean
+.PHONY: help install demo serve test test-thorough check lint format types buf proto docs ghz bench-keys clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 install: $(VENV)/.installed ## install everything into .venv
 
-$(VENV)/.installed: pyproject.toml client/python/pyproject.toml .ci/constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "AskOnce needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/pip install --quiet --constraint .ci/constraints.txt --editable client/python --editable . --group dev
-	@touch $@
+demo: install ## start a sidecar, play real requests through it, print each decision
+	@$(BIN)/askonce demo
+
+serve: install ## start the sidecar for real (CONFIG=askonce.yaml; without it the embedded default)
+	$(BIN)/askonce serve $(if $(CONFIG),--config $(CONFIG))
+
+test: install $(PROTOGEN)/.installed ## run all tests
+	$(BIN)/pytest
+
+test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of kill -9, 50,000 calls (takes long)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m 'thorough or not thorough' --timeout 3600
+
+check: lint types buf ## lint, types, contract (generated code is compared in `make test`)
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: install ## format the code
+	$(BIN)/ruff format .
+
+types: install
+	$(BIN)/mypy
+
+buf: install
+	$(BIN)/buf lint proto
+	$(BIN)/buf format --diff --exit-code proto
 
 proto: $(PROTOGEN)/.installed ## regenerate the Python stubs from proto/
 	$(PROTOGEN)/bin/python .ci/generate.py
 
+docs: install ## regenerate docs/configuration.md
+	$(BIN)/askonce config document > docs/configuration.md
+
+bench-keys: install ## key derivation against the plain library calls
+	$(BIN)/python benchmarks/micro/keys.py
+
+clean: ## remove .venv and what tools left behind
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/out
+
+# Everything below makes files that the targets above need.
+$(VENV)/.installed: pyproject.toml client/python/pyproject.toml .ci/constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "AskOnce needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@echo "installing into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/pip install --quiet --constraint .ci/constraints.txt --editable client/python --editable . --group dev
+	@touch $@
+
+# The oldest supported tools, so that the stubs load under every later runtime.
 $(PROTOGEN)/.installed: $(VENV)/.installed
-	$(PYTHON) -m venv $(PROTOGEN)
-	$(PROTOGEN)/bin/pip install --quiet 'grpcio-tools==1.62.3' 'setuptools<81'
+	@echo "installing the stub generator into $(PROTOGEN) ..."
+	@$(PYTHON) -m venv $(PROTOGEN)
+	@$(PROTOGEN)/bin/pip install --quiet 'grpcio-tools==1.62.3' 'setuptools<81'
 	@touch $@
