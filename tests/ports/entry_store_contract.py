@@ -1,4 +1,4 @@
-"""What every EntryStore does. A driver's test module subclasses `EntryStoreContract` and gives `make_store`."""
+"""What every EntryStore does; the test module of each driver subclasses `EntryStoreContract`."""
 
 import hashlib
 import threading

@@ -1,9 +1,6 @@
 import pytest
-
-pytest.register_assert_rewrite("ports.entry_store_contract")
-
-from askonce_server.store import StoreSettings, open_store  # noqa: E402
-from ports.entry_store_contract import MIB, EntryStoreContract  # noqa: E402
+from askonce_server.store import StoreSettings, open_store
+from ports.entry_store_contract import MIB, EntryStoreContract
 
 
 class LmdbContract(EntryStoreContract):

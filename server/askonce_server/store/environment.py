@@ -133,10 +133,9 @@ def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) 
     header = read_header(data_file)
     if header is not None and lock is not None:
         check_structure(data_file, header, suspect=suspect)
-    used = 0 if header is None else header.used_bytes
     env = lmdb.open(
         str(settings.path),
-        map_size=max(settings.bounds.map_bytes, used),
+        map_size=max(settings.bounds.map_bytes, 0 if header is None else header.file_bytes),
         max_dbs=MAX_DATABASES,
         max_readers=settings.max_readers,
         mode=0o600,
@@ -202,8 +201,8 @@ def _open_databases(env: lmdb.Environment, settings: StoreSettings) -> Databases
         raise faults[0]
     if not opened:
         raise _Stuck(
-            f"the store at {settings.path} is held by a process that stopped in the middle of a write: resume "
-            "or kill that process"
+            f"the store at {settings.path} is held by a process that stopped in the middle of a write: "
+            "resume or kill that process"
         )
     return opened[0]
 
@@ -221,7 +220,7 @@ def keeping(faults: list[Exception], run: Callable[[], None]) -> Callable[[], No
 
 
 def _extend(data_file: Path, map_bytes: int) -> None:
-    """Let the file be as long as the map, without taking space.
+    """Let the file be as long as the map, without taking space; it stays so when `max_bytes` is lowered.
 
     Reading a mapped page beyond the end of a file ends the process; LMDB makes its file only as long as its
     last page, and a damaged page may point beyond. It also tells a file that was cut short from a sound one.

@@ -59,16 +59,19 @@ class LmdbEntryStore:
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write, all or nothing of each; see the port. Never raises."""
-        return self.put_apart(writes, counted=True)
-
-    def put_apart(
-        self, writes: Sequence[Write], *, counted: bool, timeout: float | None = None
-    ) -> list[RefusalReason | None]:
-        """Store like `put`, in statistics or not, within `timeout` seconds instead of the write timeout."""
         ticket = Ticket()
-        jobs = [self._job(write, ticket, counted=counted) for write in writes]
-        self._writer.submit([job for job in jobs if job is not None], ticket, timeout=timeout)
+        jobs = [self._job(write, ticket) for write in writes]
+        self._writer.submit([job for job in jobs if job is not None], ticket)
         return [RefusalReason.STORE_FAILED if job is None else job.result for job in jobs]
+
+    def put_regardless(self, write: Write, *, timeout: float) -> None:
+        """Store `write` within `timeout` seconds, also in a full store. Raises StoreUnavailable."""
+        prepared = prepare(write)
+
+        def action(rows: Rows, _: Space) -> None:
+            rows.file(prepared)
+
+        self._run(action, timeout=timeout)
 
     def remove(self, keys: Sequence[EntryKey]) -> None:
         """Remove the entries at `keys` and the bodies that only they refer to. Raises StoreUnavailable."""
@@ -162,7 +165,7 @@ class LmdbEntryStore:
         else:
             _log.warning("the store at %s was still in use when it was closed", self._path)
 
-    def _job(self, write: Write, ticket: Ticket, *, counted: bool) -> Job | None:
+    def _job(self, write: Write, ticket: Ticket) -> Job | None:
         try:
             prepared = prepare(write)
         except Exception:
@@ -173,13 +176,13 @@ class LmdbEntryStore:
             ticket=ticket,
             size=len(write.body.data) + _JOB_BYTES,
             now_ms=write.answer.store_ms,
-            counted=counted,
+            counted=True,
         )
 
-    def _run(self, action: Action) -> None:
+    def _run(self, action: Action, *, timeout: float | None = None) -> None:
         ticket = Ticket()
         job = Job(action=action, ticket=ticket)
-        self._writer.submit([job], ticket)
+        self._writer.submit([job], ticket, timeout=timeout)
         if job.result is not None:
             raise StoreUnavailable(
                 self.problem() or f"the store at {self._path} did not finish a write in time"

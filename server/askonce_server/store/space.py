@@ -55,7 +55,7 @@ class Space:
         self._txn = txn
         self._databases = databases
         self._bounds = bounds
-        self._growth = bounds.map_bytes - _RESERVE_BYTES - self._file_bytes()
+        self._growth = env.info()["map_size"] - _RESERVE_BYTES - self._file_bytes()
         self._used = used_bytes(txn, databases)
 
     def take(self, gross: int, *, freed: int = 0) -> bool:

@@ -1,0 +1,100 @@
+"""Another process on a store, for tests: `python store_process.py COMMAND FOLDER …`."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+import lmdb  # noqa: E402
+from askonce_server.ports import StoreUnavailable  # noqa: E402
+from askonce_server.store import StoreSettings, open_store  # noqa: E402
+from ports.entry_store_contract import MIB, body_at, key, write  # noqa: E402
+
+
+def settings(folder, **changes):
+    return StoreSettings(path=Path(folder), **{"max_bytes": 64 * MIB, **changes})
+
+
+def start(command, *arguments):
+    """Start a process and return it; its lines come through `stdout`."""
+    line = [sys.executable, __file__, command, *map(str, arguments)]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(command, *arguments):
+    """Run a process to its end and return it."""
+    line = [sys.executable, __file__, command, *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+
+
+def body_of(name, number):
+    """The body that round `number` of the writing loop stores: its length varies, its bytes tell it apart."""
+    return f"{name}:{number}:".encode() * (1 + number % 700)
+
+
+def say(text):
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def inside_write(folder):
+    """Stay inside a write transaction for ever."""
+    env = lmdb.open(folder, map_size=settings(folder).bounds.map_bytes, max_dbs=32)
+    with env.begin(write=True) as txn:
+        txn.put(b"half", b"done")
+        say("inside")
+        time.sleep(600)
+
+
+def write_loop(folder, name, durability="commit"):
+    """Store for ever; say each name once it is acknowledged."""
+    store = open_store(settings(folder, durability=durability))
+    for number in range(1_000_000):
+        batch = [write(f"{name}-{number}-{i}", body=body_of(name, number)) for i in range(1 + number % 3)]
+        if store.put(batch) == [None] * len(batch):
+            say(f"{number} {len(batch)}")
+
+
+def write_shared(folder, name, count):
+    """Store `count` entries as one of several workers."""
+    store = open_store(settings(folder), exclusive=False)
+    say("open")
+    sys.stdin.readline()
+    refused = [i for i in range(int(count)) if store.put([write(f"{name}-{i}")]) != [None]]
+    store.close()
+    say(f"refused {refused}")
+
+
+def open_each(names, *folders):
+    """Use one store after the other; say how each went."""
+    for folder in folders:
+        open_and_use(folder, names)
+
+
+def open_and_use(folder, names):
+    """Open, read every one of `names` entries, write some, close; say how it went."""
+    try:
+        store = open_store(settings(folder))
+    except StoreUnavailable as fault:
+        say(f"unavailable: {fault}")
+        return
+    counts = {"right": 0, "absent": 0, "wrong": 0, "unavailable": 0}
+    for i in range(int(names)):
+        try:
+            data = body_at(store, key(f"q-{i}"))
+        except StoreUnavailable:
+            counts["unavailable"] += 1
+            continue
+        expected = body_of("q", i)
+        counts["absent" if data is None else "right" if data == expected else "wrong"] += 1
+    store.put([write(f"more-{i}", body=os.urandom(3000)) for i in range(20)])
+    store.close()
+    say(counts)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
