@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import statistics
+import time
 import timeit
 from collections.abc import Callable
 
@@ -87,8 +88,8 @@ def main() -> None:
     for name, subject in subjects.items():
         ratios, floors = [], []
         for _ in range(ROUNDS):
-            base = timeit.timeit(floor, number=CALLS)
-            ratios.append(timeit.timeit(subject, number=CALLS) / base)
+            base = timeit.timeit(floor, timer=time.process_time, number=CALLS)
+            ratios.append(timeit.timeit(subject, timer=time.process_time, number=CALLS) / base)
             floors.append(base / CALLS * 1e6)
         low, middle = min(ratios), statistics.median(ratios)
         print(f"{name}: {middle:.2f} times the floor (least {low:.2f}); floor {min(floors):.2f} us")

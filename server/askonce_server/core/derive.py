@@ -14,7 +14,7 @@ from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import KeyPolicy
 from askonce_server.core.turns import prose, user_texts
-from askonce_server.core.white_space import fold, fold_prose
+from askonce_server.core.white_space import fold, fold_prose, is_plain_material
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,8 @@ class Derivation:
     def _normalized(self) -> bytes | BypassReason:
         tree, policy = self._tree, self._policy
         bare = bare_text(self._descriptor)
+        if not policy.case_fold and is_plain_material(self._exact()):
+            return self._exact()
         change = fold_prose if policy.normalized_guard else fold
         same = not policy.case_fold
         for text in prose(tree.get("messages"), tree.get("system"), bare_text=bare):

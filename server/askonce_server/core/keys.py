@@ -40,7 +40,7 @@ def digest(tag: str, *parts: bytes) -> bytes:
 
 
 _EVERYTHING = digest("generation", b"everything")
-_LENGTH_32 = _LENGTH(32)
+_LENGTH_16, _LENGTH_32 = _LENGTH(16), _LENGTH(32)
 _SCOPE_HEAD = _tag("scope")
 _ENTRY_HEAD = _tag("entry") + _LENGTH_32
 
@@ -50,7 +50,8 @@ def _fingerprint_head(*segments: str) -> bytes:
     return _tag("fingerprint") + frame(*(segment.encode() for segment in segments))
 
 
-_FINGERPRINT_TAILS = {segment: frame(segment.encode()) for segment in ("stream", "json", "")}
+_STREAM_TAIL, _JSON_TAIL, _SHARED_TAIL = frame(b"stream"), frame(b"json"), frame(b"")
+"""The seventh segment, empty where the rule lets both shapes share."""
 
 
 def fingerprint(
@@ -68,15 +69,8 @@ def fingerprint(
         upstream.model,
         PROFILES[matcher],
     )
-    tail = _FINGERPRINT_TAILS[stream_segment(policy, stream=stream)]
+    tail = _SHARED_TAIL if policy.stream_shared else _STREAM_TAIL if stream else _JSON_TAIL
     return sha256(b"".join((head, _LENGTH(len(material)), material, tail))).digest()
-
-
-def stream_segment(policy: KeyPolicy, *, stream: bool) -> str:
-    """Return the seventh segment: `stream` or `json`, empty where the rule shares shapes."""
-    if policy.stream_shared:
-        return ""
-    return "stream" if stream else "json"
 
 
 def digests_material(
@@ -163,7 +157,7 @@ def scope_key(
     is the embedder's fingerprint and empty for the other matchers.
     """
     tail = _scope_tail(matcher, embedder, policy, tuple(parts))
-    framed = frame(*generations)
+    framed = _LENGTH_16 + _LENGTH_16.join(generations)  # frame(*generations), each of 16 bytes
     return sha256(b"".join((_SCOPE_HEAD, _LENGTH(len(framed)), framed, tail))).digest()
 
 

@@ -142,18 +142,20 @@ def _without_cache_marks(value: JsonValue) -> JsonValue:
     A member of that name inside a tool's schema or arguments is content and stays. Returns `value` itself
     when nothing is marked.
     """
-    if type(value) is not list or not any(_is_marked(item) for item in value):
+    if type(value) is not list or not _has_marks(value):
         return value
     return [_unmarked(item) if isinstance(item, dict) else item for item in value]
 
 
-def _is_marked(item: Any) -> bool:
-    if type(item) is not dict:
-        return False
-    if "cache_control" in item:
-        return True
-    content = item.get("content")
-    return type(content) is list and any(_is_marked(part) for part in content)
+def _has_marks(items: list[Any]) -> bool:
+    for item in items:
+        if type(item) is dict:
+            if "cache_control" in item:
+                return True
+            content = item.get("content")
+            if type(content) is list and _has_marks(content):
+                return True
+    return False
 
 
 def _unmarked(item: dict[str, Any]) -> JsonValue:

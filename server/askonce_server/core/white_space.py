@@ -19,6 +19,8 @@ _LINE_MARKS = frozenset("-*+•‣◦·@|>\"'“”„‘’«»`")
 """List marks, diff marks, pipes and quote marks: a line that begins with one has a layout."""
 _SAME_QUOTES = "\"`'"
 _PAIRED_QUOTES = ("“”", "„“", "‘’", "«»", "‹›")
+_MARKED_STRING = re.compile(rb'":"[-*+@|>\'`0-9]')
+"""A member that is a string and begins with a line mark; those that are not ASCII never get this far."""
 _ALL_QUOTES = frozenset(_SAME_QUOTES + "".join(_PAIRED_QUOTES))
 _INDENT = 4
 _MAX_RUNS = 256
@@ -29,6 +31,24 @@ def fold(text: str) -> str:
     """Turn runs of white space into one space, strip the ends. Returns `text` itself when it has neither."""
     stripped = text.strip(WHITE_SPACE)
     return stripped if _is_plain(stripped) else _RUN.sub(" ", stripped)
+
+
+def is_plain_material(material: bytes) -> bool:
+    """Whether no text in canonical JSON has anything to fold, or a layout, seen without looking at each.
+
+    Canonical JSON has no white space between tokens, and without a backslash no quote inside a string: a
+    space beside a quote is then the end of some text. False only means that the texts must be looked at.
+    """
+    return (
+        material.isascii()
+        and b"\\" not in material
+        and b"  " not in material
+        and b'" ' not in material
+        and b' "' not in material
+        and b"```" not in material
+        and b"~~~" not in material
+        and _MARKED_STRING.search(material) is None
+    )
 
 
 def fold_prose(text: str) -> str | None:
