@@ -76,7 +76,7 @@ def _why_not_whole(grant: Grant, rule: Rule, response: Response, facts: AnswerFa
     if grant.endpoint not in GENERATING_ENDPOINTS:
         return None
     told = response.finish_reasons
-    reasons = (*told, *facts.finish_reasons)
+    reasons = (*told, *filter(None, facts.finish_reasons))  # a body may leave it to the gateway to say
     if any(reason in FILTERED for reason in reasons):
         return RefusalReason.CONTENT_FILTERED
     if response.refused or facts.refused or any(reason in REFUSED for reason in reasons):

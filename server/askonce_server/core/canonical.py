@@ -10,16 +10,13 @@ import json
 import re
 from decimal import Decimal, InvalidOperation
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any
 
 import jiter
 import orjson
 
 from askonce_server.core.errors import NotJson, Unrepresentable
-
-JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | int | Decimal | bool | None"
-"""A JSON document in memory. A number is an `int` or a `Decimal`, never a `float`: `encode` writes a float
-as Python would, not as RFC 8785 does, since looking for one would mean a walk over every value."""
+from askonce_server.core.parts import JsonValue
 
 MAX_DEPTH = 128
 """Containers inside each other, the root counted as one; scalars add none."""
@@ -86,6 +83,9 @@ def parse(raw: bytes) -> JsonValue:
 
 def encode(value: JsonValue) -> bytes:
     """Return the canonical form of `value` (RFC 8785) in UTF-8.
+
+    A `float` is no JsonValue: it would be written as Python does, not as the RFC does, and looking for one
+    would mean a walk over every value.
 
     Raises:
         Unrepresentable: A number is integral and beyond `MAX_INTEGER`, is beyond a double or too small for
