@@ -55,11 +55,11 @@ def parse_size(value: str | int) -> int:
 
 
 def format_size(size: int) -> str:
-    """Write bytes in the largest binary unit that divides them."""
-    for unit in ("TiB", "GiB", "MiB", "KiB"):
-        if size and size % UNITS_OF_SIZE[unit] == 0:
-            return f"{size // UNITS_OF_SIZE[unit]}{unit}"
-    return f"{size}B"
+    """Write bytes in the largest unit that divides them, for example `2GiB`."""
+    for unit, factor in sorted(UNITS_OF_SIZE.items(), key=lambda item: -item[1]):
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return "0B"
 
 
 def parse_time(text: str) -> timedelta:

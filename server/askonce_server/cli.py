@@ -1,5 +1,0 @@
-"""The askonce console script."""
-
-
-def main() -> None:
-    """Run."""

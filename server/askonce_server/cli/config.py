@@ -1,0 +1,68 @@
+"""`askonce config check`, `schema` and `document`."""
+# ruff: noqa: PLC0415 - pydantic is heavy, and other commands need none of it
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+config = typer.Typer(help="Check and describe the configuration.", no_args_is_help=True)
+
+File = Annotated[
+    Path | None,
+    typer.Argument(
+        help="The file. Without one the embedded default is checked.",
+        envvar="ASKONCE_CONFIG",
+        show_default=False,
+    ),
+]
+
+
+@config.command()
+def check(file: File = None) -> int:
+    """Name every mistake in a file, one a line, and exit with 1; without mistakes, show its rules.
+
+    Variables of the environment count, as they do for `askonce serve`.
+
+    Example: `askonce config check askonce.yaml`
+    """
+    from askonce_server.cli import rules_table
+    from askonce_server.config.load import ConfigError, load
+
+    try:
+        checked = load(file, os.environ)
+    except ConfigError as error:
+        count = len(error.problems)
+        sys.stdout.write(f"{error}\n")
+        sys.stderr.write(f"{count} problem{'s' if count > 1 else ''}\n")
+        return 1
+    rules_table.show(checked)
+    return 0
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of the configuration, for editors.
+
+    Example: `askonce config schema > askonce.schema.json`, and as the first line of the configuration
+    `# yaml-language-server: $schema=askonce.schema.json`
+    """
+    from askonce_server.config.schema import schema as json_schema
+
+    sys.stdout.write(json.dumps(json_schema(), indent=2) + "\n")
+
+
+@config.command()
+def document() -> None:
+    """Print the reference page of the configuration, in Markdown.
+
+    Example: `askonce config document > configuration.md`
+    """
+    from askonce_server.config.document import document as page
+
+    sys.stdout.write(page())

@@ -1,0 +1,88 @@
+"""Puts the commands together and words their errors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, cast
+
+import typer
+
+from askonce_server.cli.config import config
+from askonce_server.cli.failure import Failed
+from askonce_server.cli.lookup import lookup
+from askonce_server.cli.serve import serve
+from askonce_server.cli.store import store
+from askonce_server.cli.version import version, versions
+
+app = typer.Typer(
+    name="askonce",
+    help="AskOnce tells an LLM gateway whether it already has the answer.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:  # noqa: FBT001 - typer's shape
+    if asked:
+        typer.echo(versions())
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """AskOnce tells an LLM gateway whether it already has the answer."""
+
+
+def healthcheck(context: typer.Context) -> int:
+    """Ask a running server whether it is serving.
+
+    Example: `askonce healthcheck unix:///run/askonce/askonce.sock`
+    """
+    # Reached only behind an option of `askonce` itself; `main` takes the short way otherwise.
+    from askonce_server import healthcheck as command  # noqa: PLC0415 - it is imported without the rest elsewhere
+
+    return command.main(list(context.args))
+
+
+app.command(no_args_is_help=False)(serve)
+app.command()(lookup)
+app.command()(store)
+app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(healthcheck)
+app.add_typer(config, name="config")
+app.command()(version)
+
+
+def run(arguments: list[str]) -> int:
+    """Run `arguments` and return the exit code. Errors are one line on the standard error stream."""
+    try:
+        result = app(args=arguments or ["--help"], prog_name="askonce", standalone_mode=False)
+    except Failed as failure:
+        sys.stderr.write(f"askonce: {failure}\n")
+        return failure.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        return _misused(error)
+    return result if isinstance(result, int) else 0
+
+
+def _misused(error: Any) -> int:
+    """Word a usage error of typer's parser, whose classes have no public name."""
+    context = getattr(error, "ctx", None)
+    hint = f" (see {context.command_path} --help)" if context is not None else ""
+    message = " ".join(str(error.format_message()).split())
+    if message:  # a group without a command has printed its help instead
+        sys.stderr.write(f"askonce: {message.rstrip('.')}{hint}\n")
+    return cast("int", getattr(error, "exit_code", 2))

@@ -1,0 +1,44 @@
+"""`askonce serve`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="ASKONCE_CONFIG",
+        help="The configuration. Without one the embedded default serves.",
+        show_default=False,
+    ),
+]
+
+
+def serve(*, config: ConfigFile = None) -> int:
+    """Run the server until it is told to stop (SIGTERM, SIGINT).
+
+    Examples:
+        askonce serve
+
+        askonce serve --config askonce.yaml
+
+        ASKONCE_LISTEN=127.0.0.1:7070 askonce serve
+    """
+    # The server and all it needs is heavy, and no other command wants it.
+    from askonce_server.config.load import ConfigError, load  # noqa: PLC0415
+
+    try:
+        settings = load(config, os.environ)
+    except ConfigError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    from askonce_server import app  # noqa: PLC0415
+
+    return app.serve(settings)
