@@ -29,7 +29,7 @@ class Derivation:
     """The fingerprints of one request under one key policy, each derived when it is first asked for.
 
     `parts` is the content; after `forget` it is read anew with `reload` when it is needed again. Raises
-    Unrepresentable when the content has no canonical form.
+    Unrepresentable when the content has no canonical form. Safe to share between threads.
     """
 
     def __init__(
@@ -72,12 +72,16 @@ class Derivation:
 
     @property
     def _tree(self) -> dict[str, JsonValue]:
-        if self._content is None:
-            parts = self._parts if self._parts is not None else self._reload()
+        # Threads share a derivation, and one may forget while another reads: each field is read once.
+        tree = self._content
+        if tree is None:
+            parts = self._parts
+            if parts is None:
+                parts = self._reload()
             if parts is None:
                 raise Unrepresentable
-            self._content = material(parts, self._descriptor, self._policy)
-        return self._content
+            tree = self._content = material(parts, self._descriptor, self._policy)
+        return tree
 
     def material(self, matcher: Matcher) -> bytes | BypassReason:
         """Return the canonical material of an exact or normalized `matcher`, or why it has none."""
@@ -91,23 +95,24 @@ class Derivation:
         """Return the semantic surface, or why the semantic matcher cannot be asked."""
         if self._digests is not None:
             return BypassReason.NO_EMBEDDABLE_TEXT
-        last = self._policy.history_max_messages
-        turns = user_texts(self._tree.get("messages"))
+        content, last = self._tree, self._policy.history_max_messages
+        turns = user_texts(content.get("messages"))
         if last and len(turns) > last and self._policy.history_overflow == "reject":
             return BypassReason.HISTORY_TOO_LONG
         if not turns or not fold("".join(turns[-1])):
             return BypassReason.NO_EMBEDDABLE_TEXT
         text = "\n".join(text for turn in (turns[-last:] if last else turns) for text in turn)
-        tree = semantic_context(self._tree, history_max_messages=last)
+        tree = semantic_context(content, history_max_messages=last)
         context_digest = keys.fingerprint(
             self._descriptor, self._policy, Matcher.SEMANTIC, material=encode(tree), stream=self._stream
         )
         return SemanticSurface(text, context_digest)
 
     def _exact(self) -> bytes:
-        if not self._exact_material:
-            self._exact_material = encode(self._tree)
-        return self._exact_material
+        found = self._exact_material
+        if not found:
+            found = self._exact_material = encode(self._tree)
+        return found
 
     def _normalized(self) -> bytes | BypassReason:
         tree, policy = self._tree, self._policy
