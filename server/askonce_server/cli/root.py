@@ -8,6 +8,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from askonce_server.cli.config import config
+from askonce_server.cli.demo_command import demo
+from askonce_server.cli.explain_key import explain_key
 from askonce_server.cli.failure import Failed
 from askonce_server.cli.lookup import lookup
 from askonce_server.cli.serve import serve
@@ -56,6 +58,8 @@ def healthcheck(context: typer.Context) -> int:
 app.command(no_args_is_help=False)(serve)
 app.command()(lookup)
 app.command()(store)
+app.command("explain-key")(explain_key)
+app.command()(demo)
 app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(healthcheck)
 app.add_typer(config, name="config")
 app.command()(version)
