@@ -27,7 +27,7 @@ from askonce_server.ports import Clock, EntryStore, StoreUnavailable
 from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.drain import Health, drain
-from askonce_server.rpc.listen import SocketLock, bind
+from askonce_server.rpc.listen import ListenError, SocketLock, bind
 from askonce_server.rpc.permits import Limits
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.lookup import LookupService
@@ -37,10 +37,11 @@ from askonce_server.service.tokens import FillTokens
 from askonce_server.store import (
     LmdbEntryStore,
     MemoryEntryStore,
+    ReopeningStore,
     StoreSettings,
-    UnavailableStore,
     open_store,
 )
+from askonce_server.telemetry.logs import log_json_lines
 
 _log = logging.getLogger("askonce")
 _TOKEN_KEY_BYTES = 32
@@ -174,9 +175,15 @@ class Sidecar:
 
 
 def serve(config: Config) -> int:
-    """Run a sidecar until SIGTERM or SIGINT; return the exit status."""
+    """Run a sidecar until SIGTERM or SIGINT; return the exit status: 1 when it cannot listen."""
+    log_json_lines()
     sidecar = Sidecar(config)
-    sidecar.start()
+    try:
+        sidecar.start()
+    except ListenError as error:
+        _log.error("%s", error)
+        sidecar.stop()
+        return 1
     stop = threading.Event()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
@@ -200,7 +207,7 @@ def serve(config: Config) -> int:
 def _open(config: Config, *, pool: int) -> tuple[EntryStore, Clock, bytes]:
     """Open the store, the clock whose anchor it keeps, and the key that signs tokens.
 
-    A store that cannot be opened is stood in for: every Lookup passes through then.
+    A store that cannot be opened is stood in for, and tried again: every Lookup passes through until then.
     """
     section = config.store
     key = _configured_key(config)
@@ -221,7 +228,8 @@ def _open(config: Config, *, pool: int) -> tuple[EntryStore, Clock, bytes]:
     except StoreUnavailable as unavailable:
         if store is not None:
             store.close()
-        return UnavailableStore(str(unavailable)), BootClock(), key or os.urandom(_TOKEN_KEY_BYTES)
+        reopening = ReopeningStore(str(unavailable), lambda: open_store(settings))
+        return reopening, BootClock(), key or os.urandom(_TOKEN_KEY_BYTES)
 
 
 def _configured_key(config: Config) -> bytes | None:

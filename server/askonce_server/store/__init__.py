@@ -1,19 +1,21 @@
 """Adapters of the EntryStore port.
 
-`open_store` gives the embedded store on LMDB, `MemoryEntryStore` its twin for tests, and `UnavailableStore`
-what stands in for a store that cannot be opened.
+`open_store` gives the embedded store on LMDB, `MemoryEntryStore` its twin for tests, `UnavailableStore`
+what stands in for a store that cannot be opened, and `ReopeningStore` tries again.
 """
 
 from askonce_server.store.environment import Durability, StoreSettings
 from askonce_server.store.lmdb import LmdbEntryStore
 from askonce_server.store.memory import MemoryEntryStore
 from askonce_server.store.opening import open_store
+from askonce_server.store.reopening import ReopeningStore
 from askonce_server.store.unavailable import UnavailableStore
 
 __all__ = [
     "Durability",
     "LmdbEntryStore",
     "MemoryEntryStore",
+    "ReopeningStore",
     "StoreSettings",
     "UnavailableStore",
     "open_store",

@@ -122,7 +122,9 @@ class Committer:
 
     def _fail(self, jobs: Sequence[Job], fault: Exception) -> None:
         for job in jobs:
-            job.result = RefusalReason.STORE_FULL if is_full(fault) else RefusalReason.STORE_FAILED
+            job.result = (
+                RefusalReason.STORE_FULL if is_full(fault, self._path) else RefusalReason.STORE_FAILED
+            )
         if isinstance(fault, lmdb.MapFullError):
             return  # the store is at its limit, which is no defect
         if isinstance(fault, (lmdb.Error, OSError)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ import lmdb
 from askonce_server.store.records import Damaged
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_SPACE_BYTES: Final = 1 << 20
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _DAMAGED: Final = (
     lmdb.CorruptedError,
@@ -22,16 +24,29 @@ _DAMAGED: Final = (
 )
 
 
-def number_of(fault: BaseException) -> int:
-    """Return the system's error number behind `fault`, or 0."""
-    if isinstance(fault, lmdb.Error):
-        return fault.code
-    return (fault.errno or 0) if isinstance(fault, OSError) else 0
+def number_of(fault: BaseException, path: Path) -> int:
+    """Return the system's error number behind `fault` at `path`, or 0.
+
+    LMDB calls a short write an input/output error; on a disk without space it is that disk being full.
+    """
+    number = fault.errno if isinstance(fault, OSError) else getattr(fault, "code", 0)
+    if isinstance(fault, lmdb.DiskError):
+        return errno.ENOSPC
+    if number == errno.EIO and _free_bytes(path) < _NO_SPACE_BYTES:
+        return errno.ENOSPC
+    return number or 0
 
 
-def is_full(fault: BaseException) -> bool:
-    """Whether there was no room: neither in the map nor on the disk."""
-    return isinstance(fault, lmdb.MapFullError) or number_of(fault) in _FULL
+def _free_bytes(path: Path) -> int:
+    try:
+        return shutil.disk_usage(path).free
+    except OSError:
+        return _NO_SPACE_BYTES
+
+
+def is_full(fault: BaseException, path: Path) -> bool:
+    """Whether there was no room for the store at `path`: neither in the map nor on the disk."""
+    return isinstance(fault, lmdb.MapFullError) or number_of(fault, path) in _FULL
 
 
 def is_damage(fault: BaseException) -> bool:
@@ -41,7 +56,7 @@ def is_damage(fault: BaseException) -> bool:
 
 def describe(fault: BaseException, path: Path) -> str:
     """Say what went wrong with the store at `path` and how to mend it."""
-    number = number_of(fault)
+    number = number_of(fault, path)
     if number in _FULL:
         return f"no space left for the store at {path}: free some on its disk, or move store.path ({fault})"
     if number in _DENIED:

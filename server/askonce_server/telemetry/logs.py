@@ -1,0 +1,37 @@
+"""Logs as JSON lines on standard error: one object a line, times in UTC (RFC 3339)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+
+
+class JsonLines(logging.Formatter):
+    """Formats a record as one JSON object.
+
+    An exception is told by its type and place alone: its text may hold what a caller sent.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info is not None and record.exc_info[0] is not None:
+            frames = traceback.extract_tb(record.exc_info[2])
+            line["error"] = record.exc_info[0].__name__
+            line["at"] = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames))
+        return json.dumps(line, ensure_ascii=False)
+
+
+def log_json_lines(level: int = logging.INFO) -> None:
+    """Send all logs of the process to standard error as JSON lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level, handlers=[handler], force=True)
