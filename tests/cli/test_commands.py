@@ -1,0 +1,162 @@
+"""The commands that talk to no server, and how the command line words its errors."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer.main
+from askonce_server.cli.root import app
+from askonce_server.config.document import document
+
+BAD = Path(__file__).parents[1] / "config" / "bad"
+GOOD = Path(__file__).parents[1] / "config" / "good"
+
+
+def commands(group, path=()):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+@pytest.mark.parametrize("command", list(commands(typer.main.get_command(app))), ids=" ".join)
+def test_the_help_of_every_command_has_an_example(askonce, command):
+    ran = askonce(*command, "--help")
+    assert ran.code == 0
+    assert "Example" in ran.out
+    assert f"askonce {' '.join(command)}" in ran.out.split("Example")[1]
+
+
+def test_a_bare_call_lists_the_commands(askonce):
+    ran = askonce()
+    assert ran.code == 0
+    for name in ("serve", "lookup", "store", "healthcheck", "config", "version"):
+        assert name in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["lookp"], "askonce: No such command 'lookp'. Did you mean 'lookup'? (see askonce --help)"),
+        (["lookup", "--foo"], "askonce: No such option: --foo (see askonce lookup --help)"),
+        (["store", "x"], "askonce: Missing option '--body' (see askonce store --help)"),
+        (
+            ["config", "chck"],
+            "askonce: No such command 'chck'. Did you mean 'check'? (see askonce config --help)",
+        ),
+        (["store", "--body", "b"], "askonce: store needs a request or --fill-token-file, and not both"),
+        (["lookup", "-", "--scope", "acme"], "askonce: --scope takes name=value, not 'acme'"),
+        (["lookup", "-", "--scope", "a=1", "--scope", "a=2"], "askonce: --scope names 'a' twice"),
+        (
+            ["lookup", "-", "--ttl", "5"],
+            "askonce: --ttl needs a unit: did you mean 5s? Units are d, h, m, s and ms",
+        ),
+        (
+            ["lookup", "-", "--timeout", "x"],
+            "askonce: --timeout must be a number with a unit, such as 15m, 35ms or 1h30m",
+        ),
+        (
+            ["store", "-", "--body", "-"],
+            "askonce: only one of the request, --fill-token-file and --body can be the standard input",
+        ),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2(askonce, arguments, line):
+    ran = askonce(*arguments)
+    assert (ran.code, ran.out, ran.err) == (2, "", line + "\n")
+
+
+def test_version_and_key_schema(askonce):
+    line = f"askonce {version('askonce-server')} (key schema askonce/1)\n"
+    assert askonce("version").out == line
+    assert askonce("--version").out == line
+    ran = askonce("version", "--json")
+    assert json.loads(ran.out) == {"version": version("askonce-server"), "key_schema": "askonce/1"}
+
+
+class TestConfigCheck:
+    def test_every_mistake_is_a_line_on_standard_output(self, askonce):
+        ran = askonce("config", "check", BAD / "many_at_once.yaml")
+        expected = (BAD / "many_at_once.txt").read_text()
+        assert ran.code == 1
+        assert ran.out.replace(f"{BAD}/", "") == expected
+        assert ran.err == f"{len(expected.splitlines())} problems\n"
+
+    def test_a_missing_file_is_one_line(self, askonce):
+        ran = askonce("config", "check", "none.yaml")
+        assert (ran.code, ran.out) == (1, "none.yaml: cannot be read: No such file or directory\n")
+
+    def test_a_good_file_shows_its_rules_and_notes(self, askonce):
+        ran = askonce("config", "check", GOOD / "everything.yaml")
+        assert (ran.code, ran.err) == (0, "")
+        lines = ran.out.splitlines()
+        assert lines[0].split() == ["rule", "matches", "mode", "strategy", "scope", "ttl"]
+        assert lines[1].split() == [
+            "chat-hybrid",
+            "endpoint=chat|messages",
+            "shadow",
+            "exact,",
+            "normalized",
+            "tenant,",
+            "user",
+            "15m",
+        ]
+        assert "listens for operators on unix:///run/askonce-admin/admin.sock" in lines
+        assert "keeps up to 2GB in memory" in lines
+        assert "note: rules[1].scope: is empty: everybody shares the answers of this rule" in lines
+
+    def test_without_a_file_the_default_and_the_environment_count(self, askonce, monkeypatch, tmp_path):
+        assert f"keeps up to 2GiB in {tmp_path}/.local/state/askonce" in askonce("config", "check").out
+        monkeypatch.setenv("ASKONCE_THREADS", "none")
+        ran = askonce("config", "check")
+        assert (ran.code, ran.out) == (1, "ASKONCE_THREADS: threads: must be a whole number\n")
+        monkeypatch.setenv("ASKONCE_CONFIG", str(BAD / "threads.yaml"))
+        monkeypatch.delenv("ASKONCE_THREADS")
+        assert askonce("config", "check").out.endswith("threads.yaml:1: threads: must be at least 1\n")
+
+
+def test_config_document_and_schema(askonce):
+    assert askonce("config", "document").out == document()
+    assert json.loads(askonce("config", "schema").out)["title"] == "AskOnce configuration"
+
+
+class TestServe:
+    @pytest.fixture
+    def served(self, monkeypatch):
+        import askonce_server  # noqa: PLC0415 - replaced below
+
+        served = []
+        app = ModuleType("askonce_server.app")
+        app.serve = lambda config: served.append(config) or 7
+        monkeypatch.setitem(sys.modules, "askonce_server.app", app)
+        monkeypatch.setattr(askonce_server, "app", app, raising=False)
+        return served
+
+    def test_the_configuration_is_served_and_its_exit_code_kept(self, askonce, served):
+        assert askonce("serve", "--config", GOOD / "everything.yaml").code == 7
+        assert [rule.id for rule in served[0].rules] == ["chat-hybrid", "embeddings"]
+
+    def test_no_file_serves_the_default(self, askonce, served, monkeypatch):
+        monkeypatch.setenv("ASKONCE_LISTEN", "127.0.0.1:7070")
+        assert askonce("serve").code == 7
+        assert [str(address) for address in served[0].listen] == ["127.0.0.1:7070"]
+
+    def test_a_bad_file_serves_nothing(self, askonce, served):
+        ran = askonce("serve", "-c", BAD / "threads.yaml")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.endswith("threads.yaml:1: threads: must be at least 1\n")
+        assert served == []
+
+
+def test_a_reader_that_has_gone_is_no_traceback():
+    script = Path(sys.executable).parent / "askonce"
+    for arguments in (["config", "document"], ["version"]):
+        with subprocess.Popen([script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
+            ran.stdout.close()
+            assert ran.stderr.read() == b""
+        assert ran.returncode == 1
