@@ -1,0 +1,147 @@
+"""What every verb is made of, without I/O: calls to make, the time for them, and failing open.
+
+A verb is a generator. It yields calls, is sent their replies and returns its result; `client` and `aio` are
+loops around the one thing that differs, making a call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar, Unpack
+
+from google.protobuf.message import Message
+
+from askonce import decoding, encoding
+from askonce.breaker import CircuitBreaker
+from askonce.descriptor import Descriptor
+from askonce.errors import AskOnceError, BudgetExceeded, ClientFault, InvalidRequest, Violation
+from askonce.gate import Gate, Reply
+from askonce.report import Reporter
+from askonce.request import Lookup, LookupOptions, Metadata, Seconds, Store
+from askonce.results import Decision
+from askonce.v1 import decision_service_pb2 as pb
+
+METHODS = {
+    name: f"/askonce.v1.DecisionService/{name}"
+    for name in ("Lookup", "BatchLookup", "Store", "BatchStore", "Abandon", "RecordFeedback")
+}
+
+T = TypeVar("T")
+
+
+class Call(NamedTuple):
+    """One call to make."""
+
+    method: str
+    """A key of `METHODS`."""
+    payload: bytes
+    timeout: float
+    """Seconds, connecting included."""
+    metadata: Metadata
+
+
+def call_of(method: str, request: Message, timeout: float, metadata: Metadata) -> Call:
+    """Return the call that sends `request`. Raises InvalidRequest for metadata that gRPC would not take."""
+    return Call(method, request.SerializeToString(), timeout, encoding.metadata(metadata))
+
+
+Steps = Generator[Call, Reply, T]
+"""The steps of a verb: calls out, replies in, the result at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How a client behaves."""
+
+    budget: Seconds = 0.050
+    """How long a Lookup may take."""
+    store_timeout: Seconds = 2.5
+    """How long every other call may take. Above the sidecar's own write timeout of 2 s."""
+    strict: bool = False
+    """Raise errors instead of failing open."""
+
+
+class Core:
+    """The state of a client, and what its verbs share."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        breaker: CircuitBreaker | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make the core of one client. Raises InvalidRequest for times that are not positive."""
+        _positive(policy.budget, "budget")
+        _positive(policy.store_timeout, "store_timeout")
+        self.policy = policy
+        self.gate = Gate(breaker or CircuitBreaker())
+        self.clock = clock
+        self.reporter = Reporter()
+
+    def guarded(
+        self, steps: Steps[T], fallback: Callable[[AskOnceError], T], *, strict: bool | None = None
+    ) -> Steps[T]:
+        """Run `steps`; turn whatever goes wrong into `fallback`, or raise it under strict."""
+        try:
+            return (yield from steps)
+        except AskOnceError as known:
+            error = known
+        except Exception as bug:
+            error = ClientFault.of(bug)
+        self.reporter.report(error)
+        if self.policy.strict if strict is None else strict:
+            raise error
+        # The result outlives the call; the frames, with the request in them, must not.
+        error.__traceback__ = error.__context__ = None
+        return fallback(error)
+
+    def lookup_once(self, lookup: Lookup, budget: Seconds | None, metadata: Metadata) -> Steps[Decision]:
+        """Ask once; raises AskOnceError."""
+        deadline = self.clock()
+        with self.gate.attempt() as attempt:
+            seconds = self.budget_seconds(budget)
+            if lookup.wait_for_fill is not None:
+                seconds += encoding.seconds(lookup.wait_for_fill, "wait_for_fill")
+            deadline += seconds
+            request = encoding.lookup_request(lookup, budget_seconds=seconds)
+            reply = yield call_of("Lookup", request, self.time_left(deadline), metadata)
+            response = attempt.answer(reply, pb.LookupResponse)
+        return decoding.decision(response.decision, omit_body=lookup.omit_body)
+
+    def budget_seconds(self, budget: Seconds | None) -> float:
+        """Return how long a Lookup may take."""
+        return _positive(self.policy.budget if budget is None else budget, "budget")
+
+    def timeout_seconds(self, timeout: Seconds | None) -> float:
+        """Return how long any other call may take."""
+        return _positive(self.policy.store_timeout if timeout is None else timeout, "timeout")
+
+    def time_left(self, deadline: float) -> float:
+        """Return the seconds until `deadline`. Raises BudgetExceeded when there are none."""
+        left = deadline - self.clock()
+        if left <= 0:
+            raise BudgetExceeded("no time was left to ask the sidecar")
+        return left
+
+
+def as_lookup(given: Lookup | Descriptor, **options: Unpack[LookupOptions]) -> Lookup:
+    """Return the Lookup of a descriptor, with `options`; anything else is left for the encoder to judge."""
+    if isinstance(given, Descriptor):
+        return Lookup(given, **options)
+    return replace(given, **options) if options and isinstance(given, Lookup) else given
+
+
+def nothing_to_fill(store: Store) -> bool:
+    """Whether the decision asked for no Store, so that there is nothing to send."""
+    return isinstance(store.source, Decision) and not (store.source.store_answer and store.source.fill_token)
+
+
+def _positive(value: Seconds, path: str) -> float:
+    number = encoding.seconds(value, path)
+    if number <= 0:
+        violations = (Violation(path, "must be above 0"),)
+        raise InvalidRequest("the request cannot be encoded", violations=violations)
+    return number
