@@ -13,6 +13,7 @@ from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import UnavailableStore, open_store
 from askonce_server.store import environment as environment_module
+from askonce_server.store.damage import DamagedFile, check_structure, read_header
 from askonce_server.store.environment import file_system, open_environment
 from askonce_server.store.instance import InstanceLock
 from ports.entry_store_contract import MIB, body_at, found, key, write
@@ -35,7 +36,7 @@ def mounted(place, options):
     try:
         yield
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def filled(folder, count=200):
@@ -327,6 +328,21 @@ def test_damage_anywhere_never_ends_the_process_nor_gives_a_wrong_body(folder, t
     assert len(outcomes) == 12
     assert all("'wrong': 0" in text or "is damaged" in text for text in outcomes), outcomes
     assert any("is damaged" in text for text in outcomes)
+
+
+def test_a_large_file_is_checked_in_full_only_when_it_is_suspect(folder):
+    store = open_store(settings(folder))
+    for i in range(40):
+        store.put([write(f"large-{i}", body=bytes([i]) * MIB)])
+    store.put([write("q", rule_id="find-me")])
+    store.close()
+    data_file = folder / "data.mdb"
+    page = content(data_file).rindex(b"find-me") // 4096 * 4096
+    flip(data_file, page + 10, bit=0x40)  # the page's kind
+    header = read_header(data_file)
+    check_structure(data_file, header, suspect=False)
+    with pytest.raises(DamagedFile, match="is damaged"):
+        check_structure(data_file, header, suspect=True)
 
 
 def test_sizes_are_fixed_when_the_store_is_opened(folder):

@@ -69,6 +69,13 @@ def write_shared(folder, name, count):
     say(f"refused {refused}")
 
 
+def read_shared(folder, name):
+    """Say the body of one entry, as another worker would find it."""
+    store = open_store(settings(folder), exclusive=False)
+    say(body_at(store, key(name)).decode())
+    store.close()
+
+
 def open_each(names, *folders):
     """Use one store after the other; say how each went."""
     for folder in folders:

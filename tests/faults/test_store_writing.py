@@ -1,0 +1,524 @@
+"""Writes that fail, hang or find no room: what is acknowledged is kept, and nobody waits for ever."""
+
+import errno
+import os
+import signal
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import lmdb
+import pytest
+from askonce_server.core.entries import Body, Generations
+from askonce_server.core.reasons import RefusalReason
+from askonce_server.ports import StoreUnavailable
+from askonce_server.store import open_store
+from askonce_server.store.commits import Committer
+from askonce_server.store.jobs import Job, Ticket
+from askonce_server.store.space import oldest_reader
+from askonce_server.store.writer import Writer, WriterOptions
+from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, fill, found, key, write
+from ports.store_process import run, settings, start
+
+FAILED, FULL = RefusalReason.STORE_FAILED, RefusalReason.STORE_FULL
+
+
+class Commits:
+    """How transactions are committed: as the test says, `True` being the normal way."""
+
+    def __init__(self):
+        self.fault = None
+        self.faults_left = None
+        self.gate = threading.Event()
+        self.gate.set()
+        self.entered = threading.Event()
+        self.seconds = 0.0
+
+    def __call__(self, txn):
+        self.entered.set()
+        self.gate.wait(30)
+        time.sleep(self.seconds)
+        if self.fault is not None and self.faults_left != 0:
+            if self.faults_left is not None:
+                self.faults_left -= 1
+            raise self.fault
+        txn.commit()
+
+
+@pytest.fixture
+def commits():
+    return Commits()
+
+
+@pytest.fixture
+def make_store(tmp_path, commits):
+    made = []
+
+    def make(**changes):
+        made.append(open_store(settings(tmp_path / "store", **changes), commit=commits))
+        commits.entered.clear()
+        return made[-1]
+
+    yield make
+    commits.gate.set()
+    for store in made:
+        store.close()
+
+
+def in_threads(count, work):
+    """Run `work(number)` in `count` threads at once; return what each returned."""
+    results = [None] * count
+
+    def run_one(number):
+        results[number] = work(number)
+
+    threads = [threading.Thread(target=run_one, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def eventually(holds):
+    """Whether `holds()` becomes true within ten seconds."""
+    deadline = time.monotonic() + 10
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return holds()
+
+
+# Group commit
+
+
+def test_stores_in_flight_share_commits(make_store, commits):
+    store = make_store(write_timeout=20.0)
+    commits.seconds = 0.005
+
+    def work(thread):
+        return [store.put([write(f"{thread}-{i}")]) for i in range(10)]
+
+    results = in_threads(64, work)
+    assert results == [[[None]] * 10] * 64
+    stats = store.stats()
+    assert stats.writes == 640
+    assert stats.writes / stats.commits >= 8
+    assert stats.entries == 1280
+
+
+def test_a_lone_store_does_not_wait_for_company(make_store):
+    store = make_store()
+    for i in range(5):
+        assert store.put([write(f"q-{i}")]) == [None]
+    assert (store.stats().writes, store.stats().commits) == (5, 5)
+
+
+def test_a_batch_of_one_caller_is_one_commit(make_store, commits):
+    store = make_store()
+    commits.gate.clear()
+    thread = threading.Thread(target=store.put, args=([write("first")],))
+    thread.start()
+    assert commits.entered.wait(10)
+    commits.gate.set()
+    thread.join()
+    before = store.stats().commits
+    store.put([write(f"q-{i}") for i in range(50)])
+    assert store.stats().commits - before == 1
+
+
+def test_closing_finishes_what_was_accepted(make_store, commits, tmp_path):
+    store = make_store()
+    commits.gate.clear()
+    results = []
+    threads = [
+        threading.Thread(target=lambda i=i: results.append(store.put([write(f"q-{i}")]))) for i in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    assert commits.entered.wait(10)
+    assert eventually(lambda: len(store._writer._queue._jobs) == 7)
+    closing = threading.Thread(target=store.close)
+    closing.start()
+    commits.gate.set()
+    closing.join(10)
+    for thread in threads:
+        thread.join()
+    assert results == [[None]] * 8
+    again = open_store(settings(tmp_path / "store"))
+    assert all(body_at(again, key(f"q-{i}")) for i in range(8))
+    again.close()
+
+
+# Time-outs and bounds
+
+
+def test_a_hanging_disk_costs_the_write_timeout_once(make_store, commits):
+    store = make_store(write_timeout=0.3)
+    assert store.put([write("before")]) == [None]
+    commits.gate.clear()
+    began = time.monotonic()
+    assert store.put([write("a")]) == [FAILED]
+    assert 0.3 <= time.monotonic() - began < 2.0
+    assert eventually(lambda: store.problem() is not None)
+    assert "no write has finished for 0.3 s" in store.problem()
+    began = time.monotonic()
+    assert store.put([write("b")]) == [FAILED]
+    assert time.monotonic() - began < 0.2
+    assert body_at(store, key("before")) == b"answer to before"
+    commits.gate.set()
+    assert eventually(lambda: store.problem() is None)
+    assert store.put([write("c")]) == [None]
+
+
+def test_a_write_whose_caller_gave_up_before_it_began_is_dropped(make_store, commits):
+    store = make_store(write_timeout=0.3)
+    commits.gate.clear()
+    first = threading.Thread(target=store.put, args=([write("first")],))
+    first.start()
+    assert commits.entered.wait(10)
+    assert store.put([write("late")]) == [FAILED]
+    first.join()
+    commits.gate.set()
+    assert eventually(lambda: store.problem() is None and not store._writer._queue._jobs)
+    assert store.put([write("after")]) == [None]
+    assert found(store, key("late")) is None
+
+
+def test_the_queue_is_bounded_in_number(make_store, commits):
+    store = make_store(write_timeout=20.0, max_pending=10)
+    commits.gate.clear()
+    results = {}
+    first = threading.Thread(target=lambda: results.update(first=store.put([write("first")])))
+    first.start()
+    assert commits.entered.wait(10)
+    batch = threading.Thread(
+        target=lambda: results.update(batch=store.put([write(f"q-{i}") for i in range(12)]))
+    )
+    batch.start()
+    assert eventually(lambda: len(store._writer._queue._jobs) == 10)
+    began = time.monotonic()
+    assert store.put([write("beyond")]) == [FAILED]
+    assert time.monotonic() - began < 1.0
+    commits.gate.set()
+    first.join()
+    batch.join()
+    assert results == {"first": [None], "batch": [None] * 10 + [FAILED] * 2}
+
+
+def test_the_queue_is_bounded_in_bytes(make_store, commits):
+    store = make_store(write_timeout=20.0, max_pending_bytes=MIB)
+    commits.gate.clear()
+    results = {}
+    first = threading.Thread(target=lambda: results.update(first=store.put([write("first")])))
+    first.start()
+    assert commits.entered.wait(10)
+    large = threading.Thread(
+        target=lambda: results.update(large=store.put([write("large", body=bytes(900_000))]))
+    )
+    large.start()
+    assert eventually(lambda: len(store._writer._queue._jobs) == 1)
+    assert store.put([write("beyond", body=bytes(200_000))]) == [FAILED]
+    commits.gate.set()
+    first.join()
+    large.join()
+    assert results == {"first": [None], "large": [None]}
+    assert store.put([write("beyond", body=bytes(200_000))]) == [None]
+
+
+def test_a_process_stopped_inside_a_write_blocks_nobody_for_long(make_store, tmp_path):
+    store = make_store(write_timeout=0.5)
+    store.put([write("before")])
+    other = start("inside_write", tmp_path / "store")
+    assert other.stdout.readline() == "inside\n"
+    os.kill(other.pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        assert store.put([write("a")]) == [FAILED]
+        assert time.monotonic() - began < 2.0
+        assert body_at(store, key("before")) == b"answer to before"
+        assert store.stats().entries == 2
+        assert eventually(lambda: "another process stopped" in (store.problem() or ""))
+        began = time.monotonic()
+        assert store.put([write("b")]) == [FAILED]
+        assert time.monotonic() - began < 0.3
+    finally:
+        os.kill(other.pid, signal.SIGKILL)
+        other.communicate()
+    assert eventually(lambda: store.problem() is None)
+    assert store.put([write("c")]) == [None]
+    assert found(store, key("a")) is None
+    assert found(store, key("b")) is None
+
+
+def test_closing_beside_a_stopped_process_does_not_hang(make_store, tmp_path):
+    store = make_store(write_timeout=0.2)
+    other = start("inside_write", tmp_path / "store")
+    assert other.stdout.readline() == "inside\n"
+    try:
+        assert store.put([write("a")]) == [FAILED]
+        began = time.monotonic()
+        store.close()
+        assert time.monotonic() - began < 5.0
+        assert store.put([write("b")]) == [FAILED]
+    finally:
+        other.kill()
+        other.communicate()
+        assert eventually(lambda: not store._writer._thread.is_alive())
+        store._opened.close()
+
+
+# Faults of single writes and of commits
+
+
+def test_a_bad_write_fails_alone(make_store, commits):
+    store = make_store()
+    bad = replace(write("bad"), body=Body(b"x", "text/\ud800"))
+    assert store.put([write("a"), bad, write("b")]) == [None, FAILED, None]
+    assert body_at(store, key("a")) == b"answer to a"
+    assert body_at(store, key("b")) == b"answer to b"
+    assert found(store, key("bad")) is None
+    assert store.stats().entries == 4
+    assert store.problem() is None
+
+
+def test_a_batch_that_failed_as_a_whole_is_tried_one_by_one(make_store, commits):
+    store = make_store()
+    commits.fault, commits.faults_left = OSError(errno.EIO, "Input/output error"), 1
+    assert store.put([write(f"q-{i}") for i in range(5)]) == [None] * 5
+    assert store.stats().writes == 5
+    assert store.problem() is None
+
+
+def test_a_full_map_in_a_batch_refuses_only_what_does_not_fit(make_store, commits):
+    store = make_store()
+    store.put([write("old", expire_ms=NOW_MS - 1)])
+    commits.fault, commits.faults_left = lmdb.MapFullError("mdb_put"), 1
+    assert store.put([write("a"), write("b")]) == [None, None]
+    assert found(store, key("old")) is None, "what has expired makes room"
+    commits.fault, commits.faults_left = lmdb.MapFullError("mdb_put"), None
+    assert store.put([write("c"), write("d")]) == [FULL, FULL]
+    assert store.problem() is None, "being full is no defect"
+    commits.fault = None
+    assert store.put([write("c")]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("fault", "result", "says"),
+    [
+        (OSError(errno.EIO, "Input/output error"), FAILED, "the disk under the store at"),
+        (OSError(errno.ENOSPC, "No space left on device"), FULL, "no space left for the store at"),
+        (lmdb.DiskError("mdb_txn_commit"), FULL, "no space left for the store at"),
+        (lmdb.PanicError("mdb_txn_begin"), FAILED, "restart the server"),
+        (lmdb.CorruptedError("mdb_put"), FAILED, "is damaged"),
+    ],
+)
+def test_a_failing_commit_is_told_until_one_succeeds(make_store, commits, fault, result, says):
+    store = make_store()
+    store.put([write("before")])
+    commits.fault = fault
+    assert store.put([write("a")]) == [result]
+    assert says in store.problem()
+    assert body_at(store, key("before")) == b"answer to before"
+    assert found(store, key("a")) is None
+    commits.fault = None
+    assert store.put([write("a")]) == [None]
+    assert store.problem() is None
+
+
+def test_a_problem_goes_away_by_itself(make_store, commits):
+    """Nobody may write while health says that the store fails, so the store tries by itself."""
+    store = make_store()
+    commits.fault = OSError(errno.ENOSPC, "No space left on device")
+    assert store.put([write("a")]) == [FULL]
+    assert store.problem() is not None
+    commits.fault = None
+    assert eventually(lambda: store.problem() is None)
+    assert store.stats().writes == 0
+
+
+def test_a_refused_write_needs_no_commit(make_store, commits):
+    store = make_store()
+    stale = write("a", generations=Generations((digest("everything"),), (b"\x01" * 16,)))
+    commits.fault = OSError(errno.EIO, "Input/output error")
+    assert store.put([stale]) == [RefusalReason.GENERATION_CHANGED]
+    assert store.problem() is None
+
+
+@contextmanager
+def small_disk(place, size):
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a file system needs root")
+def test_a_disk_that_fills_up_refuses_stores_and_still_answers(tmp_path):
+    with small_disk(tmp_path / "disk", "4m"):
+        store = open_store(settings(tmp_path / "disk" / "store"))
+        names = fill(store, 100_000)
+        assert 10 <= len(names) <= 40
+        assert "no space left for the store" in store.problem()
+        assert [len(body_at(store, key(n))) for n in names] == [100_000] * len(names)
+        subprocess.run(["mount", "-o", "remount,size=8m", str(tmp_path / "disk")], check=True)
+        assert store.put([write("after", body=bytes(100_000))]) == [None]
+        assert store.problem() is None
+        store.close()
+        store = open_store(settings(tmp_path / "disk" / "store"))
+        assert len(body_at(store, key("after"))) == 100_000
+        assert [len(body_at(store, key(n))) for n in names] == [100_000] * len(names)
+        store.close()
+
+
+# Readers
+
+
+def test_a_held_reader_never_makes_removing_fail(make_store):
+    """A held reader keeps every replaced page; at the end of the map even deleting would fail."""
+    store = make_store(max_bytes=4 * MIB)
+    store.put([write("q", body=bytes(MIB)), write("kept")])
+    with store.read() as view:
+        entry = view.entry(key("q"))
+        rounds = 0
+        while (result := store.put([write("q", body=bytes([rounds % 256]) * MIB)])) == [None]:
+            rounds += 1
+            assert rounds < 200
+        assert result == [FULL]
+        assert rounds > 40
+        assert view.body(entry).data == bytes(MIB)
+        store.remove([key("kept")])
+        store.raise_generations({digest("everything"): b"\x01" * 16}, at_ms=NOW_MS)
+        assert found(store, key("kept")) is None
+    assert store.put([write("q", body=b"after")]) == [None]
+    assert body_at(store, key("q")) == b"after"
+
+
+def test_replacing_large_bodies_for_long_finds_the_freed_pages(make_store):
+    store = make_store(max_bytes=4 * MIB)
+    for i in range(120):
+        assert store.put([write("q", body=bytes([i]) * MIB)]) == [None]
+    assert store._opened.env.info()["last_pgno"] * 4096 < 16 * MIB
+
+
+def test_a_view_frees_its_slot_when_its_block_ends(make_store):
+    store = make_store(workers=1, pool=1)
+    store.put([write("q")])
+    slots = store._opened.env.max_readers()
+    ended = []
+    for _ in range(slots * 3):
+        with store.read() as view:
+            assert view.entry(key("q")) is not None
+        ended.append(view)
+    assert len(store._opened.env.readers().splitlines()) <= 3
+
+
+def test_threads_that_come_and_go_leave_no_slots(make_store):
+    store = make_store(workers=1, pool=1)
+    store.put([write("q")])
+    for _ in range(5):
+        assert in_threads(40, lambda _: body_at(store, key("q"))) == [b"answer to q"] * 40
+    assert len(store._opened.env.readers().splitlines()) <= 42
+
+
+def test_more_readers_than_slots_are_unavailable_not_fatal(make_store):
+    store = make_store(workers=1, pool=1)
+    views = [store.read() for _ in range(store._opened.env.max_readers())]
+    for view in views:
+        view.__enter__()
+    with pytest.raises(StoreUnavailable, match="too many readers"), store.read():
+        pass
+    for view in views:
+        view.__exit__(None, None, None)
+    assert store.put([write("q")]) == [None]
+    assert body_at(store, key("q")) == b"answer to q"
+
+
+def test_closing_waits_for_a_view(make_store):
+    """Taking the map away from under a reader would end the process."""
+    store = make_store()
+    store.put([write("q", body=bytes(MIB))])
+    with store.read() as view:
+        entry = view.entry(key("q"))
+        closing = threading.Thread(target=store.close)
+        closing.start()
+        assert eventually(lambda: store.problem() == "the store is closed")
+        assert view.body(entry).data == bytes(MIB)
+    closing.join(10)
+    assert not closing.is_alive()
+    with pytest.raises(StoreUnavailable, match="closed"), store.read():
+        pass
+
+
+def test_the_oldest_reader_is_read_from_the_table():
+    table = "    pid     thread     txnid\n      17 7fd25721db80 -\n      18 7fd25721db81 41\n   19 7f 39\n"
+    assert oldest_reader(table, newest=50) == 39
+    assert oldest_reader("(no active readers)\n", newest=50) == 50
+
+
+# Durability
+
+
+class Env:
+    """An environment that only counts its syncs."""
+
+    def __init__(self):
+        self.synced = threading.Event()
+        self.syncs = 0
+
+    def path(self):
+        return "/nowhere"
+
+    def sync(self, force):
+        assert force
+        self.syncs += 1
+        self.synced.set()
+
+
+class NoTransactions(Committer):
+    """Takes jobs and writes nothing."""
+
+    def run(self, take):
+        for job in take():
+            job.result = None
+            job.ticket.end_one()
+
+
+def submit_one(sync_interval):
+    env = Env()
+    options = WriterOptions(sync_interval=sync_interval)
+    writer = Writer(env, NoTransactions(env, None, None, commit=None), options)
+    ticket = Ticket()
+    job = Job(action=None, ticket=ticket)
+    writer.submit([job], ticket)
+    assert job.result is None
+    return env, writer
+
+
+def test_periodic_durability_syncs_once_after_the_interval():
+    env, writer = submit_one(sync_interval=0.05)
+    assert env.synced.wait(10)
+    assert writer.close()
+    assert env.syncs == 1
+
+
+def test_periodic_durability_syncs_at_the_end():
+    env, writer = submit_one(sync_interval=3600.0)
+    assert env.syncs == 0
+    assert writer.close()
+    assert env.syncs == 1
+
+
+def test_commits_that_are_synced_need_no_further_sync():
+    env, writer = submit_one(sync_interval=None)
+    assert writer.close()
+    assert env.syncs == 0
+
+
+def test_a_write_is_visible_to_another_process_at_once(make_store, tmp_path):
+    make_store().put([write("q")])
+    ended = run("read_shared", tmp_path / "store", "q")
+    assert ended.stdout == "answer to q\n"
