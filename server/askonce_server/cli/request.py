@@ -113,8 +113,8 @@ def _described(document: dict[str, Any]) -> RequestDescriptor:
     try:
         return json_format.ParseDict(document, RequestDescriptor())
     except json_format.ParseError as error:
-        message = str(error).partition(" Available Fields")[0].rstrip(".")
-        raise misused(f"the request is no descriptor: {' '.join(message.split())}") from None
+        message = " ".join(str(error).split()).partition(" Available Fields")[0]
+        raise misused(f"the request is no descriptor: {message.rstrip('.')}") from None
 
 
 def _as_base64(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any, cast
 
@@ -69,11 +70,13 @@ def run(arguments: list[str]) -> int:
     """Run `arguments` and return the exit code. Errors are one line on the standard error stream."""
     try:
         result = app(args=arguments or ["--help"], prog_name="askonce", standalone_mode=False)
+        sys.stdout.flush()
     except Failed as failure:
         sys.stderr.write(f"askonce: {failure}\n")
         return failure.exit_code
     except BrokenPipeError:
-        sys.stderr.close()
+        # The reader has gone. What is left in the buffer must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
         if not hasattr(error, "format_message"):
