@@ -207,6 +207,17 @@ class TestTheDecision:
             "askonce: cannot write /no/such/folder: No such file or directory\n",
         )
 
+    def test_what_is_not_there_is_not_written(self, askonce, server, tmp_path):
+        (tmp_path / "token").write_text("old")
+        options = ["--body-out", "-", "--fill-token-out", "token"]
+        ran = lookup(askonce, server, *OPENAI_CHAT, *options, stdin=BODY)
+        assert (ran.code, ran.out) == (0, "")
+        assert ran.err == (
+            "askonce: the decision has no fill token, so token is not written\n"
+            "askonce: the decision has no body, so - is not written\n"
+        )
+        assert (tmp_path / "token").read_text() == "old"
+
     def test_reasons_skips_and_steps_are_shown(self, askonce, server):
         decision = server.decision
         decision.outcome = 99

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import sys
 
 from askonce.v1.decision_service_pb2 import (
     CACHE_MODE_BYPASS,
@@ -43,10 +44,11 @@ def lookup(file: str, said: Said, wishes: Wishes, talk: Talk) -> int:
     with decisions(talk.target) as (address, stub):
         reply = call(address, lambda: stub.Lookup(request, timeout=talk.timeout.total_seconds()))
     decision = reply.decision
-    if wishes.fill_token_out is not None and decision.fill_token:
-        write(wishes.fill_token_out, base64.b64encode(decision.fill_token) + b"\n")
-    if wishes.body_out is not None and decision.candidate.HasField("body"):
-        write(wishes.body_out, decision.candidate.body.data)
+    if wishes.fill_token_out is not None:
+        token = base64.b64encode(decision.fill_token)
+        _write_out("fill token", wishes.fill_token_out, token + b"\n" if token else b"")
+    if wishes.body_out is not None:
+        _write_out("body", wishes.body_out, decision.candidate.body.data)
     if STANDARD_STREAM not in {wishes.body_out, wishes.fill_token_out}:
         (show_json if talk.as_json else show_decision)(decision)
     return 0
@@ -66,6 +68,13 @@ def store(source: Source, answered: Answered, talk: Talk) -> int:
         stored = call(address, lambda: stub.Store(request, timeout=talk.timeout.total_seconds()))
     (show_json if talk.as_json else show_stored)(stored)
     return 0 if stored.outcome == STORE_OUTCOME_STORED else 1
+
+
+def _write_out(what: str, file: str, data: bytes) -> None:
+    if data:
+        write(file, data)
+    else:
+        sys.stderr.write(f"askonce: the decision has no {what}, so {file} is not written\n")
 
 
 def _response(body: bytes, answered: Answered) -> UpstreamResponse:
