@@ -47,6 +47,8 @@ _log = logging.getLogger("askonce")
 _TOKEN_KEY_BYTES = 32
 _STORE_WATCH_SECONDS = 1.0
 _ADMIN_THREADS = 4
+_QUEUED_PER_THREAD = 16
+"""How many calls may wait for one thread; beyond, the transport answers RESOURCE_EXHAUSTED by itself."""
 _RECEIVE_ROOM = 2
 """How many times `max_request` the transport takes, so that the answer can name the limit and the size."""
 
@@ -59,12 +61,23 @@ class SystemRandomness:
         return os.urandom(size)
 
 
+class CannotStart(Exception):
+    """The server must not run; the message says what is in its way, and the mend."""
+
+
 class Sidecar:
-    """A running server. Raises ListenError when an address cannot be had."""
+    """A running server.
+
+    Raises CannotStart when a secret is not there; `start` raises ListenError when an address cannot be had.
+    """
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        key = _secret("fill_token_key_env", config.fill_token_key_env)
+        admin_token_env = config.admin.token_env if config.admin is not None else None
+        self._admin_token = _secret("admin.token_env", admin_token_env)
         self._locks: list[SocketLock] = []
+        self._pools: list[ThreadPoolExecutor] = []
         self._stopped = threading.Event()
         self.rules = core_rules(config)
         limits = Limits(
@@ -73,9 +86,11 @@ class Sidecar:
             max_response=config.max_response,
             max_in_flight_bytes=config.max_in_flight_bytes,
         )
-        self.store, clock, key = _open(config, pool=limits.threads + limits.waiting)
+        self._workers = limits.pool
+        own_key = key.encode() if key is not None else None
+        self.store, clock, token_key = _open(config, pool=limits.pool, key=own_key)
         tallies, faults = Tallies(), FaultLog()
-        tokens = FillTokens(key)
+        tokens = FillTokens(token_key)
         lookups = LookupService(
             store=self.store, clock=clock, rules=lambda: self.rules, tallies=tallies, faults=faults
         )
@@ -88,35 +103,49 @@ class Sidecar:
             faults=faults,
         )
         self._servicer = decision.DecisionServicer(
-            lookups=lookups, stores=stores, tokens=tokens, randomness=SystemRandomness(), limits=limits
+            lookups=lookups,
+            stores=stores,
+            tokens=tokens,
+            randomness=SystemRandomness(),
+            limits=limits,
+            tallies=tallies,
+            faults=faults,
         )
         self._admin = admin.AdminServicer(
-            version=version("askonce-server"), store=self.store, rules=lambda: self.rules, tallies=tallies
+            version=version("askonce-server"),
+            store=self.store,
+            rules=lambda: self.rules,
+            tallies=tallies,
+            faults=faults,
         )
-        self.health = Health([decision.SERVICE])
+        self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []
 
     def start(self) -> None:
-        """Listen and serve."""
-        config = self._config
-        workers = config.threads + Limits().waiting
-        server = self._server([self._servicer.handler()], [decision.SERVICE], workers=workers)
-        self._bind(server, config.listen, config.tls)
-        self._servers = [server]
-        if config.admin is not None:
-            admins = self._server(
-                [self._admin.handler()],
-                [admin.SERVICE],
-                workers=_ADMIN_THREADS,
-                interceptors=_bearer(config.admin.token_env),
-            )
-            self._bind(admins, config.admin.listen, config.admin.tls)
-            self._servers.append(admins)
+        """Listen and serve. Raises ListenError; nothing is left behind then."""
+        try:
+            self._listen()
+        except BaseException:
+            self.stop()
+            raise
         for one in self._servers:
             one.start()
         self.health.store(problem=self.store.problem())
         self.health.serving()
         threading.Thread(target=self._watch_store, name="askonce-store-watch", daemon=True).start()
+
+    def _listen(self) -> None:
+        config = self._config
+        server = self._server([self._servicer.handler()], [decision.SERVICE], workers=self._workers)
+        self._bind(server, config.listen, config.tls)
+        if config.admin is not None:
+            admins = self._server(
+                [self._admin.handler()],
+                [admin.SERVICE],
+                workers=_ADMIN_THREADS,
+                interceptors=_bearer(self._admin_token),
+            )
+            self._bind(admins, config.admin.listen, config.admin.tls)
 
     def stop(self) -> None:
         """Stop in order: say so, finish what began, close the store, remove the sockets."""
@@ -130,6 +159,8 @@ class Sidecar:
             delay_seconds=section.delay.total_seconds(),
             grace_seconds=section.grace.total_seconds(),
         )
+        for pool in self._pools:
+            pool.shutdown(wait=False)
         self.store.close()
         for lock in self._locks:
             lock.release()
@@ -142,10 +173,13 @@ class Sidecar:
         workers: int,
         interceptors: Sequence[grpc.ServerInterceptor] = (),
     ) -> grpc.Server:
+        pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="askonce-call")
+        self._pools.append(pool)
         server = grpc.server(
-            ThreadPoolExecutor(max_workers=workers, thread_name_prefix="askonce-call"),
+            pool,
             handlers=list(handlers),
             interceptors=list(interceptors),
+            maximum_concurrent_rpcs=workers * _QUEUED_PER_THREAD,
             options=[
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", self._config.max_request * _RECEIVE_ROOM),
@@ -154,6 +188,7 @@ class Sidecar:
         )
         health_pb2_grpc.add_HealthServicer_to_server(self.health.servicer, server)
         reflection.enable_server_reflection((*services, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        self._servers.append(server)
         return server
 
     def _bind(self, server: grpc.Server, addresses: Sequence[Address], tls: TlsSection | None) -> None:
@@ -175,15 +210,8 @@ class Sidecar:
 
 
 def serve(config: Config) -> int:
-    """Run a sidecar until SIGTERM or SIGINT; return the exit status: 1 when it cannot listen."""
+    """Run a sidecar until SIGTERM or SIGINT; return the exit status: 1 when it cannot start."""
     log_json_lines()
-    sidecar = Sidecar(config)
-    try:
-        sidecar.start()
-    except ListenError as error:
-        _log.error("%s", error)
-        sidecar.stop()
-        return 1
     stop = threading.Event()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
@@ -192,6 +220,12 @@ def serve(config: Config) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
+    try:
+        sidecar = Sidecar(config)
+        sidecar.start()
+    except (CannotStart, ListenError) as error:
+        _log.error("%s", error)
+        return 1
     for address in config.listen:
         _log.info("listening on %s", address)
     problem = sidecar.store.problem()
@@ -204,13 +238,28 @@ def serve(config: Config) -> int:
     return 0
 
 
-def _open(config: Config, *, pool: int) -> tuple[EntryStore, Clock, bytes]:
+class _LateClock:
+    """The clock of a process whose store could not be opened at start.
+
+    When it can, entries are to be judged by the time that they were stored by.
+    """
+
+    def __init__(self) -> None:
+        self._clock: Clock = BootClock()
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms()
+
+    def follow(self, clock: Clock) -> None:
+        self._clock = clock
+
+
+def _open(config: Config, *, pool: int, key: bytes | None) -> tuple[EntryStore, Clock, bytes]:
     """Open the store, the clock whose anchor it keeps, and the key that signs tokens.
 
     A store that cannot be opened is stood in for, and tried again: every Lookup passes through until then.
     """
     section = config.store
-    key = _configured_key(config)
     if section.engine == "memory":
         return MemoryEntryStore(max_bytes=section.max_bytes), BootClock(), key or os.urandom(_TOKEN_KEY_BYTES)
     settings = StoreSettings(
@@ -220,25 +269,46 @@ def _open(config: Config, *, pool: int) -> tuple[EntryStore, Clock, bytes]:
         write_timeout=section.write_timeout.total_seconds(),
         pool=pool,
     )
+    try:
+        return _open_lmdb(settings, key)
+    except StoreUnavailable as unavailable:
+        late = _LateClock()
+
+        def again() -> EntryStore:
+            store, clock, _ = _open_lmdb(settings, key)
+            late.follow(clock)
+            return store
+
+        return ReopeningStore(str(unavailable), again), late, key or os.urandom(_TOKEN_KEY_BYTES)
+
+
+def _open_lmdb(settings: StoreSettings, key: bytes | None) -> tuple[EntryStore, Clock, bytes]:
+    """Open the store with what it keeps for its process. Raises StoreUnavailable, whatever the fault."""
     store: LmdbEntryStore | None = None
     try:
         store = open_store(settings)
         clock = BootClock(store)
         return store, clock, key or store.settle_token_key(os.urandom(_TOKEN_KEY_BYTES))
-    except StoreUnavailable as unavailable:
+    except Exception as fault:
         if store is not None:
             store.close()
-        reopening = ReopeningStore(str(unavailable), lambda: open_store(settings))
-        return reopening, BootClock(), key or os.urandom(_TOKEN_KEY_BYTES)
+        if isinstance(fault, StoreUnavailable):
+            raise
+        raise StoreUnavailable(f"the store at {settings.path} cannot be opened: {fault!r}") from fault
 
 
-def _configured_key(config: Config) -> bytes | None:
-    name = config.fill_token_key_env
-    return os.environ[name].encode() if name is not None else None
+def _secret(setting: str, name: str | None) -> str | None:
+    """Read what the configuration only names. Raises CannotStart: an empty secret would open the door."""
+    if name is None:
+        return None
+    value = os.environ.get(name, "")
+    if not value:
+        raise CannotStart(f"{setting} names the variable {name}, which is not set: set it to the secret")
+    return value
 
 
-def _bearer(name: str | None) -> Sequence[grpc.ServerInterceptor]:
-    return () if name is None else (BearerToken(os.environ[name]),)
+def _bearer(token: str | None) -> Sequence[grpc.ServerInterceptor]:
+    return () if token is None else (BearerToken(token),)
 
 
 def _credentials(tls: TlsSection) -> grpc.ServerCredentials:

@@ -8,6 +8,8 @@ from typing import Any
 
 import grpc
 
+from askonce_server.rpc import status
+
 _OPEN = ("/grpc.health.v1.Health/",)
 """Probes carry no token."""
 
@@ -35,6 +37,5 @@ class BearerToken(grpc.ServerInterceptor):
 
 
 def _refuse(_request: bytes, context: grpc.ServicerContext) -> bytes:
-    context.abort(
-        grpc.StatusCode.UNAUTHENTICATED, "show the admin token: metadata `authorization: Bearer <token>`"
-    )
+    text = "show the admin token: metadata `authorization: Bearer <token>`"
+    status.abort(context, status.Unauthenticated(text))

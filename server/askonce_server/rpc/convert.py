@@ -76,7 +76,7 @@ def filed(request: decision_service_pb2.StoreRequest) -> Filed:
     return Filed(
         source=source,
         response=_response(request.response, violations),
-        ttl_ms=_optional_ms(request, "ttl", "ttl", violations),
+        ttl_ms=_ttl_ms(request, "ttl", violations),
         namespace=request.namespace,
         logging_disabled=request.logging_disabled,
         known_fields=known,
@@ -162,7 +162,7 @@ def _controls(message: decision_service_pb2.Controls, violations: list[Violation
     validate.controls(message, violations)
     return Controls(
         mode=_MODES.get(message.mode, Mode.BYPASS),
-        ttl_ms=_optional_ms(message, "ttl", "controls.ttl", violations),
+        ttl_ms=_ttl_ms(message, "controls.ttl", violations),
         namespace=message.namespace,
         max_age_ms=_optional_ms(message, "max_age", "controls.max_age", violations),
         min_fresh_ms=_optional_ms(message, "min_fresh", "controls.min_fresh", violations),
@@ -200,13 +200,21 @@ def _optional_ms(message: Any, field: str, path: str, violations: list[Violation
     return duration_ms(getattr(message, field), path, violations) if message.HasField(field) else None
 
 
-def duration_ms(duration: Duration, path: str, violations: list[Violation]) -> int:
-    """Return whole milliseconds, rounded down; an invalid Duration becomes a violation."""
-    seconds, nanos = duration.seconds, duration.nanos
-    if abs(nanos) > 999_999_999 or seconds * nanos < 0 or abs(seconds) > 315_576_000_000:
-        violations.append(Violation(path, f"is not a valid Duration: seconds {seconds}, nanos {nanos}"))
-        return 0
-    return seconds * 1000 + nanos // 1_000_000
+def duration_ms(duration: Duration, path: str, violations: list[Violation]) -> int | None:
+    """Return whole milliseconds, rounded down; an invalid Duration becomes a violation, and None."""
+    if not validate.duration(path, duration, violations):
+        return None
+    return duration.seconds * 1000 + duration.nanos // 1_000_000
+
+
+def _ttl_ms(message: Any, path: str, violations: list[Violation]) -> int | None:
+    """Return the ttl of `message`. Whatever the rule, it is more than nothing."""
+    if not message.HasField("ttl") or not validate.duration(path, message.ttl, violations):
+        return None
+    if (message.ttl.seconds, message.ttl.nanos) <= (0, 0):
+        violations.append(Violation(path, "must be positive; leave it out for the rule's own"))
+        return None
+    return duration_ms(message.ttl, path, violations)
 
 
 def timestamp_ms(timestamp: Timestamp, path: str, violations: list[Violation]) -> int:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from uuid import uuid4
 
 import grpc
 from askonce.v1 import decision_pb2, decision_service_pb2
 
-from askonce_server.core.decision import Decision
+from askonce_server.core.decision import Decision, bypass
 from askonce_server.core.entries import Write
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
 from askonce_server.rpc import convert, encode, validate
+from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.handlers import handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
-from askonce_server.service.lookup import LookupService, identity
-from askonce_server.service.store import StoreService
+from askonce_server.service.faults import FaultLog
+from askonce_server.service.lookup import LookupService
+from askonce_server.service.store import Stored, StoreService
+from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 
 SERVICE = "askonce.v1.DecisionService"
@@ -30,7 +34,7 @@ _WAIT_SECONDS = 1.0
 class DecisionServicer:
     """Parses, asks the services, and encodes. Holds no policy of its own."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root passes each by name
         self,
         *,
         lookups: LookupService,
@@ -38,12 +42,16 @@ class DecisionServicer:
         tokens: FillTokens,
         randomness: Randomness,
         limits: Limits,
+        tallies: Tallies,
+        faults: FaultLog,
     ) -> None:
         self._lookups = lookups
         self._stores = stores
         self._tokens = tokens
         self._randomness = randomness
         self._limits = limits
+        self._tallies = tallies
+        self._faults = faults
         self._permits = Permits(limits)
         self._memo = PlanMemo()
 
@@ -59,57 +67,48 @@ class DecisionServicer:
                 "Abandon": not_yet("Abandon"),
                 "RecordFeedback": not_yet("RecordFeedback"),
             },
+            faults=self._faults,
         )
 
     def lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a Lookup."""
         self._check_size(raw)
         with self._permits.bytes_in_flight(len(raw)) as fits:
-            with self._permits.lookup(timeout_seconds=_patience(context) if fits else 0) as held:
-                if fits and held:
-                    decision = self._lookups.lookup(self._plan(raw))
-                else:
-                    decision = self._lookups.give_up(BypassReason.OVER_BUDGET)
-            message = decision_service_pb2.LookupResponse(decision=self._message(decision))
-            return message.SerializeToString()
+            message = self._message(self._decide(raw, context, fits=fits))
+            return decision_service_pb2.LookupResponse(decision=message).SerializeToString()
 
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
         self._check_size(raw)
-        request = parse(decision_service_pb2.BatchLookupRequest, raw)
-        validate.batch(len(request.items))
         with self._permits.bytes_in_flight(len(raw)) as fits:
-            with self._permits.lookup(timeout_seconds=_patience(context) if fits else 0) as held:
-                plans = [self._plan_item(item) for item in request.items]
-                good = [plan for plan in plans if isinstance(plan, Plan)]
-                if fits and held:
-                    decisions = self._lookups.lookup_all(good)
-                else:
-                    decisions = [self._lookups.give_up(BypassReason.OVER_BUDGET) for _ in good]
-            return self._batch_response(plans, decisions).SerializeToString()
+            request = parse(decision_service_pb2.BatchLookupRequest, raw)
+            validate.batch(len(request.items))
+            items = request.items
+            with self._permits.lookup(lambda: _patience(context, items) if fits else 0.0) as held:
+                response = self._batch(items) if fits and held else self._batch_given_up(items)
+            return response.SerializeToString()
 
     def store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a Store. Waiting for the commit takes no permit."""
         self._check_size(raw)
-        with self._permits.bytes_in_flight(len(raw)) as fits:
-            with self._permits.store(timeout_seconds=_patience(context) if fits else 0) as held:
-                filed = convert.filed(parse(decision_service_pb2.StoreRequest, raw))
-                admitted = self._stores.admit(filed) if fits and held else RefusalReason.STORE_FAILED
-            return encode.stored(self._stores.commit([admitted])[0]).SerializeToString()
+        with self._permits.bytes_in_flight(len(raw)) as fits, self._permits.storing() as free:
+            request = parse(decision_service_pb2.StoreRequest, raw)
+            able = fits and free
+            with self._permits.store(lambda: _patience(context) if able else 0.0) as held:
+                admitted = self._admit(request, able=able and held)
+            return encode.stored(self._commit([admitted])[0]).SerializeToString()
 
     def batch_store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchStore: one commit, one result an item, order kept."""
         self._check_size(raw)
-        request = parse(decision_service_pb2.BatchStoreRequest, raw)
-        validate.batch(len(request.items))
-        with self._permits.bytes_in_flight(len(raw)) as fits:
-            with self._permits.store(timeout_seconds=_patience(context) if fits else 0) as held:
-                able = fits and held
-                admitted = [
-                    self._admit_item(item) if able else RefusalReason.STORE_FAILED for item in request.items
-                ]
+        with self._permits.bytes_in_flight(len(raw)) as fits, self._permits.storing() as free:
+            request = parse(decision_service_pb2.BatchStoreRequest, raw)
+            validate.batch(len(request.items))
+            able = fits and free
+            with self._permits.store(lambda: _patience(context) if able else 0.0) as held:
+                admitted = [self._admit_item(item, able=able and held) for item in request.items]
             good = [one for one in admitted if not isinstance(one, MalformedRequest)]
-            results = iter(self._stores.commit(good))
+            results = iter(self._commit(good))
         response = decision_service_pb2.BatchStoreResponse()
         for one in admitted:
             if isinstance(one, MalformedRequest):
@@ -123,6 +122,32 @@ class DecisionServicer:
         if len(raw) > limit:
             raise TooLarge("the request", size=len(raw), limit=limit, setting="max_request")
 
+    def _decide(self, raw: bytes, context: grpc.ServicerContext, *, fits: bool) -> Decision:
+        """Decide one lookup. Raises MalformedRequest; a fault inside is a bypass."""
+        try:
+            with self._permits.lookup(lambda: _patience(context, _items(raw)) if fits else 0.0) as held:
+                if fits and held:
+                    return self._lookups.lookup(self._plan(raw))
+            return self._give_up()
+        except MalformedRequest:
+            raise
+        except Exception as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> Decision:
+        """Return, and count, the bypass that a fault inside leads to."""
+        self._faults.record("lookup", error)
+        decision = bypass(BypassReason.STORE_FAILED, None, now_ms=0)
+        self._tallies.decided(decision)
+        return decision
+
+    def _give_up(self) -> Decision:
+        """Return, and count, the bypass of a lookup that the server has no room for."""
+        try:
+            return self._lookups.give_up(BypassReason.OVER_BUDGET)
+        except Exception as error:
+            return self._failed(error)
+
     def _plan(self, raw: bytes) -> Plan:
         rules = self._lookups.rules
         plan = self._memo.get(raw, rules)
@@ -131,60 +156,96 @@ class DecisionServicer:
             self._memo.put(raw, rules, plan)
         return plan
 
-    def _plan_item(self, item: decision_service_pb2.LookupRequest) -> Plan | MalformedRequest:
+    def _batch(
+        self, items: Sequence[decision_service_pb2.LookupRequest]
+    ) -> decision_service_pb2.BatchLookupResponse:
+        plans = [self._plan_item(item) for item in items]
+        good = [plan for plan in plans if isinstance(plan, Plan)]
+        try:
+            decided = iter(self._lookups.lookup_all(good))
+        except Exception as error:
+            decided = iter([self._failed(error) for _ in good])
+        batch = BatchOfDecisions(self._message, max_response=self._limits.max_response)
+        for plan in plans:
+            if isinstance(plan, MalformedRequest):
+                batch.add_error(plan)
+            elif isinstance(plan, Plan):
+                batch.add(next(decided), plan)
+            else:
+                batch.add(plan, None)
+        return batch.response
+
+    def _batch_given_up(
+        self, items: Sequence[decision_service_pb2.LookupRequest]
+    ) -> decision_service_pb2.BatchLookupResponse:
+        response = decision_service_pb2.BatchLookupResponse()
+        for _ in items:
+            response.results.add(decision=self._message(self._give_up()))
+        return response
+
+    def _plan_item(self, item: decision_service_pb2.LookupRequest) -> Plan | Decision | MalformedRequest:
         try:
             return self._lookups.plan(convert.asked(item))
         except MalformedRequest as malformed:
             return malformed
+        except Exception as error:
+            return self._failed(error)
+
+    def _admit(self, request: decision_service_pb2.StoreRequest, *, able: bool) -> Write | RefusalReason:
+        """Judge one answer. Raises MalformedRequest; a fault inside is a refusal."""
+        try:
+            filed = convert.filed(request)
+            if not filed.known_fields and not filed.violations:
+                return RefusalReason.UNREPRESENTABLE_CONTENT  # a newer client's field may speak against it
+            return self._stores.admit(filed) if able else RefusalReason.STORE_FAILED
+        except MalformedRequest:
+            raise
+        except Exception as error:
+            self._faults.record("store", error)
+            return RefusalReason.STORE_FAILED
 
     def _admit_item(
-        self, item: decision_service_pb2.StoreRequest
+        self, item: decision_service_pb2.StoreRequest, *, able: bool
     ) -> Write | RefusalReason | MalformedRequest:
         try:
-            return self._stores.admit(convert.filed(item))
+            return self._admit(item, able=able)
         except MalformedRequest as malformed:
             return malformed
 
+    def _commit(self, admitted: Sequence[Write | RefusalReason]) -> list[Stored]:
+        try:
+            return self._stores.commit(admitted)
+        except Exception as error:
+            self._faults.record("commit", error)
+            for _ in admitted:
+                self._tallies.stored(RefusalReason.STORE_FAILED)
+            return [Stored(RefusalReason.STORE_FAILED) for _ in admitted]
+
     def _message(self, decision: Decision) -> decision_pb2.Decision:
-        token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
-        decision_id = self._randomness.token(16).hex()
-        return encode.decision(decision, decision_id=decision_id, fill_token=token)
-
-    def _batch_response(
-        self, plans: Sequence[Plan | MalformedRequest], decisions: Sequence[Decision]
-    ) -> decision_service_pb2.BatchLookupResponse:
-        """Gather the results. Twins point at their first; bodies stop at `max_response`."""
-        response = decision_service_pb2.BatchLookupResponse()
-        remaining = iter(decisions)
-        firsts: dict[Hashable, int] = {}
-        size, limit = 0, self._limits.max_response
-        for index, plan in enumerate(plans):
-            if isinstance(plan, MalformedRequest):
-                response.results.add(error=item_error(plan))
-                continue
-            message = self._message(next(remaining))
-            same = identity(plan)
-            if same is not None and firsts.setdefault(same, index) != index:
-                _make_twin(message, firsts[same])
-            body = len(message.candidate.body.data)
-            if size + body > limit:
-                error = TooLarge("the batch's bodies", size=size + body, limit=limit, setting="max_response")
-                response.results.add(error=item_error(error))
-                continue
-            size += body
-            response.results.add(decision=message)
-        return response
+        try:
+            token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
+            decision_id = self._randomness.token(16).hex()
+            return encode.decision(decision, decision_id=decision_id, fill_token=token)
+        except Exception as error:  # it has been counted as what it was
+            self._faults.record("encoding a decision", error)
+            failed = bypass(BypassReason.STORE_FAILED, None, now_ms=0)
+            return encode.decision(failed, decision_id=uuid4().hex)
 
 
-def _make_twin(message: decision_pb2.Decision, first: int) -> None:
-    """Turn a decision into one that carries nothing of its own: its answer is that of item `first`."""
-    message.same_as = first
-    message.candidate.ClearField("body")
-    message.store_answer = False
-    message.fill_token = b""
+def _items(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:
+    return (parse(decision_service_pb2.LookupRequest, raw),)
 
 
-def _patience(context: grpc.ServicerContext) -> float:
-    """Return how long the call may wait for a permit, in seconds: half of what its deadline leaves."""
+def _patience(
+    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest] = ()
+) -> float:
+    """Return how long the call may wait for a permit, in seconds.
+
+    That is half of what its deadline or the smallest budget of its `items` leaves; the rest is for the work.
+    """
     remaining = context.time_remaining()
-    return _WAIT_SECONDS if remaining is None else min(_WAIT_SECONDS, remaining / 2)
+    times = [_WAIT_SECONDS] if remaining is None else [_WAIT_SECONDS, remaining / 2]
+    times += [
+        (item.budget.seconds + item.budget.nanos / 1e9) / 2 for item in items if item.HasField("budget")
+    ]
+    return min(times)

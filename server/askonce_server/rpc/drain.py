@@ -3,19 +3,61 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Lock
 
 import grpc
 from grpc_health.v1 import health, health_pb2
 
 STORE_SERVICE = "askonce.store"
 
+SendResponse = Callable[[health_pb2.HealthCheckResponse | None], None]
+"""Sends a watcher its next answer; None ends the call."""
+
+
+class WatchedHealth(health.HealthServicer):  # type: ignore[misc]  # it comes without types
+    """The standard servicer, whose watchers can be sent home: each is a call that never ends by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watchers: list[SendResponse] = []
+        self._closed = False
+        self._watchers_lock = Lock()
+
+    def Watch(  # noqa: N802 - the name of the RPC
+        self,
+        request: health_pb2.HealthCheckRequest,
+        context: grpc.ServicerContext,
+        send_response_callback: SendResponse,
+    ) -> None:
+        """Send the status now and whenever it changes."""
+        context.add_callback(lambda: self._forget(send_response_callback))
+        with self._watchers_lock:
+            self._watchers.append(send_response_callback)
+            closed = self._closed
+        super().Watch(request, context, send_response_callback)
+        if closed:
+            send_response_callback(None)
+
+    def close(self) -> None:
+        """End every Watch."""
+        with self._watchers_lock:
+            self._closed = True
+            watchers = list(self._watchers)
+        for send_response in watchers:
+            send_response(None)
+
+    def _forget(self, send_response: SendResponse) -> None:
+        with self._watchers_lock, suppress(ValueError):
+            self._watchers.remove(send_response)
+
 
 class Health:
     """The standard health service; the store has a name of its own."""
 
     def __init__(self, services: Sequence[str]) -> None:
-        self.servicer = health.HealthServicer()
+        self.servicer = WatchedHealth()
         self._services = ("", *services)
         self._set(health_pb2.HealthCheckResponse.NOT_SERVING)
         self.store(problem="not opened yet")
@@ -44,5 +86,6 @@ def drain(
     """Stop in order; returns when no call is left. Calls that began are finished within the grace."""
     told.draining()
     time.sleep(delay_seconds)
+    told.servicer.close()  # or a prober that watches would use up the grace
     for stopped in [server.stop(grace_seconds) for server in servers]:
         stopped.wait()

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError, Message
 
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.rpc import status
+from askonce_server.service.faults import FaultLog
 
 MessageT = TypeVar("MessageT", bound=Message)
 Method = Callable[[bytes, grpc.ServicerContext], bytes]
@@ -25,10 +26,11 @@ def parse(message_type: type[MessageT], raw: bytes) -> MessageT:
         raise MalformedRequest([Violation("request", text)]) from None
 
 
-def handler(service: str, methods: Mapping[str, Method]) -> grpc.GenericRpcHandler:
+def handler(service: str, methods: Mapping[str, Method], *, faults: FaultLog) -> grpc.GenericRpcHandler:
     """Return the handler of a service whose methods take and return bytes."""
     table: dict[str, Any] = {
-        name: grpc.unary_unary_rpc_method_handler(_mapped(method)) for name, method in methods.items()
+        name: grpc.unary_unary_rpc_method_handler(_mapped(name, method, faults))
+        for name, method in methods.items()
     }
     return grpc.method_handlers_generic_handler(service, table)
 
@@ -42,11 +44,13 @@ def not_yet(name: str) -> Method:
     return method
 
 
-def _mapped(method: Method) -> Method:
+def _mapped(name: str, method: Method, faults: FaultLog) -> Method:
     def mapped(raw: bytes, context: grpc.ServicerContext) -> bytes:
         try:
             return method(raw, context)
         except Exception as error:
+            if not status.is_told(error):
+                faults.record(name, error)
             status.abort(context, error)
 
     return mapped

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import stat
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 import grpc
 
@@ -69,19 +71,26 @@ def _bind_socket(server: grpc.Server, path: Path) -> SocketLock:
     lock = _lock(path)
     try:
         _remove_stale(path)
-        with _umask_lock:
-            before = os.umask(0o777 & ~_SOCKET_MODE)
-            try:
-                port = server.add_insecure_port(f"unix://{path.absolute()}")
-            finally:
-                os.umask(before)
-    except (RuntimeError, OSError) as error:
+        port = _add_socket(server, path)
+    except BaseException as error:
         os.close(lock)
-        raise ListenError(f"cannot listen on unix://{path}: {error}") from error
+        if isinstance(error, RuntimeError | OSError):
+            raise ListenError(f"cannot listen on unix://{path}: {error}") from error
+        raise
     if not port:
         os.close(lock)
         raise ListenError(f"cannot listen on unix://{path}")
     return SocketLock(path, lock)
+
+
+def _add_socket(server: grpc.Server, path: Path) -> int:
+    address = f"unix://{quote(str(path.absolute()))}"  # the transport reads it as a URI
+    with _umask_lock:
+        before = os.umask(0o777 & ~_SOCKET_MODE)
+        try:
+            return server.add_insecure_port(address)
+        finally:
+            os.umask(before)
 
 
 def _lock(path: Path) -> int:
@@ -113,4 +122,18 @@ def _remove_stale(path: Path) -> None:
         return
     if not stat.S_ISSOCK(found.st_mode):
         raise ListenError(f"cannot listen on unix://{path}: something that is no socket is there")
+    if _is_answered(path):  # another program's, or the lock beside it was removed
+        raise ListenError(f"unix://{path} belongs to a running process; stop it or choose another path")
     path.unlink()
+
+
+def _is_answered(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(str(path))
+        except TimeoutError:
+            return True  # its backlog is full
+        except OSError:
+            return False
+    return True

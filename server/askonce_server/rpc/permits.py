@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock, Semaphore
@@ -20,21 +20,39 @@ class Limits:
     max_response: int = 3 << 20
     max_in_flight_bytes: int = 256 << 20
 
+    @property
+    def pool(self) -> int:
+        """How many threads take calls: those that work and those that wait."""
+        return self.threads + self.waiting
+
+    @property
+    def storing(self) -> int:
+        """How many Stores may be under way at once, the wait for their commit included.
+
+        A Store that waits takes no permit but holds a thread. While commits hang, the rest of the pool is
+        what Lookups and health checks have.
+        """
+        return max(1, self.pool * 3 // 4)
+
 
 class Permits:
-    """Permits for work. Lookups and Stores have their own, so that neither can starve the other."""
+    """Permits for work. Lookups and Stores have their own, so that neither can starve the other.
+
+    `patience` returns how many seconds a call may wait for a permit; it is asked only when none is free.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._lookups = Semaphore(limits.threads)
         self._stores = Semaphore(max(1, limits.threads // 4))
+        self._storing = Semaphore(limits.storing)
         self._lock = Lock()
         self._in_flight = 0
         self._limit = limits.max_in_flight_bytes
 
     @contextmanager
-    def lookup(self, *, timeout_seconds: float) -> Iterator[bool]:
+    def lookup(self, patience: Callable[[], float]) -> Iterator[bool]:
         """Hold a permit for a lookup. Gives False when none came free in time."""
-        held = self._lookups.acquire(timeout=max(0.0, timeout_seconds))
+        held = _acquire(self._lookups, patience)
         try:
             yield held
         finally:
@@ -42,14 +60,24 @@ class Permits:
                 self._lookups.release()
 
     @contextmanager
-    def store(self, *, timeout_seconds: float) -> Iterator[bool]:
+    def store(self, patience: Callable[[], float]) -> Iterator[bool]:
         """Hold a permit for judging an answer. Gives False when none came free in time."""
-        held = self._stores.acquire(timeout=max(0.0, timeout_seconds))
+        held = _acquire(self._stores, patience)
         try:
             yield held
         finally:
             if held:
                 self._stores.release()
+
+    @contextmanager
+    def storing(self) -> Iterator[bool]:
+        """Count a Store as under way. Gives False, at once, when too many are already."""
+        held = self._storing.acquire(blocking=False)
+        try:
+            yield held
+        finally:
+            if held:
+                self._storing.release()
 
     @contextmanager
     def bytes_in_flight(self, size: int) -> Iterator[bool]:
@@ -64,3 +92,7 @@ class Permits:
             if fits:
                 with self._lock:
                     self._in_flight -= size
+
+
+def _acquire(permits: Semaphore, patience: Callable[[], float]) -> bool:
+    return permits.acquire(blocking=False) or permits.acquire(timeout=max(0.0, patience()))

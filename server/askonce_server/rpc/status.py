@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 import grpc
@@ -9,10 +10,15 @@ from askonce.v1 import decision_service_pb2
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
-from askonce_server.core.errors import MalformedRequest
+from askonce_server.core.errors import MalformedRequest, Violation
 
 DOMAIN = "askonce"
 _DETAILS_KEY = "grpc-status-details-bin"
+_MESSAGE_BYTES = 1200
+_DETAILS_BYTES = 3000
+_TEXT_BYTES = 300
+_FRAMING_BYTES = 8
+"""What a field violation takes besides its two texts, at most."""
 
 
 class TooLarge(Exception):
@@ -30,8 +36,13 @@ class NotYet(Exception):
     """The RPC is part of the contract but not of this version."""
 
 
-class Draining(Exception):
-    """The server is shutting down and takes no new calls."""
+class Unauthenticated(Exception):
+    """The caller did not show what it must show."""
+
+
+def is_told(error: Exception) -> bool:
+    """Whether the caller is told what is wrong. Anything else is a fault inside, to be logged."""
+    return isinstance(error, MalformedRequest | TooLarge | NotYet | Unauthenticated)
 
 
 def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
@@ -45,21 +56,14 @@ def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
 def to_status(error: Exception) -> status_pb2.Status:
     """Return the `google.rpc.Status` of one of our errors; anything else is INTERNAL, without its text."""
     if isinstance(error, MalformedRequest):
-        bad = error_details_pb2.BadRequest(
-            field_violations=[
-                error_details_pb2.BadRequest.FieldViolation(field=v.field, description=v.description)
-                for v in error.violations
-            ]
-        )
-        return _status(grpc.StatusCode.INVALID_ARGUMENT, str(error), "MALFORMED_REQUEST", {}, bad)
+        return _malformed(error.violations)
     if isinstance(error, TooLarge):
         sizes = {"size": str(error.size), "limit": str(error.limit), "setting": error.setting}
         return _status(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error), "TOO_LARGE", sizes)
     if isinstance(error, NotYet):
         return _status(grpc.StatusCode.UNIMPLEMENTED, str(error), "NOT_YET_IMPLEMENTED", {})
-    if isinstance(error, Draining):
-        text = "the server is draining; call the provider, or another instance"
-        return _status(grpc.StatusCode.UNAVAILABLE, text, "DRAINING", {})
+    if isinstance(error, Unauthenticated):
+        return _status(grpc.StatusCode.UNAUTHENTICATED, str(error), "UNAUTHENTICATED", {})
     return _status(grpc.StatusCode.INTERNAL, "something failed inside; see the log", "INTERNAL", {})
 
 
@@ -75,6 +79,46 @@ def item_error(error: Exception) -> decision_service_pb2.ItemError:
             for violation in bad.field_violations:
                 found.violations.add(field=violation.field, description=violation.description)
     return found
+
+
+def _malformed(violations: Sequence[Violation]) -> status_pb2.Status:
+    """Return the status that names every violation, as far as an answer's metadata has room.
+
+    A client refuses more than 8 KiB of metadata, and then sees neither code nor reason.
+    """
+    bad = error_details_pb2.BadRequest()
+    room = _DETAILS_BYTES
+    for violation in violations:
+        field, text = cut(violation.field, _TEXT_BYTES), cut(violation.description, _TEXT_BYTES)
+        room -= len(field.encode()) + len(text.encode()) + _FRAMING_BYTES
+        if room < 0:
+            break
+        bad.field_violations.add(field=field, description=text)
+    left_out = len(violations) - len(bad.field_violations)
+    if left_out:
+        bad.field_violations.add(field="request", description=f"has {left_out} more mistakes")
+    whole = "; ".join(f"{v.field}: {v.description}" for v in bad.field_violations)
+    if cost(whole) > _MESSAGE_BYTES:  # then the names alone; what is wrong is in the details
+        whole = "malformed: " + ", ".join(v.field for v in bad.field_violations)
+    message = cut(whole, _MESSAGE_BYTES)
+    return _status(grpc.StatusCode.INVALID_ARGUMENT, message, "MALFORMED_REQUEST", {}, bad)
+
+
+def cost(text: str) -> int:
+    """Return how many bytes `text` takes as a gRPC status message, which is percent-encoded."""
+    return sum(1 if 0x20 <= byte <= 0x7E and byte != 0x25 else 3 for byte in text.encode())
+
+
+def cut(text: str, limit: int) -> str:
+    """Return as much of `text` as costs no more than `limit` bytes, with an ellipsis for what is left out."""
+    if len(text) <= limit and cost(text) <= limit:
+        return text
+    room = limit - cost("…")
+    for at, character in enumerate(text):
+        room -= cost(character)
+        if room < 0:
+            return text[:at] + "…"
+    return text
 
 
 def _status(

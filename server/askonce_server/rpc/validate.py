@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping
 
 from askonce.v1 import decision_service_pb2, descriptor_pb2
+from google.protobuf.duration_pb2 import Duration
 
 from askonce_server.core.errors import MalformedRequest, Violation
 
@@ -44,11 +45,25 @@ def descriptor(message: descriptor_pb2.RequestDescriptor, violations: list[Viola
 def lookup(message: decision_service_pb2.LookupRequest, violations: list[Violation]) -> None:
     """Check what stands beside the descriptor."""
     _labels(violations, ("request_id", message.request_id))
-    if message.HasField("budget") and (message.budget.seconds, message.budget.nanos) <= (0, 0):
-        violations.append(Violation("budget", "must be positive; leave it out for the call's deadline"))
-    wait = message.wait_for_fill
-    if message.HasField("wait_for_fill") and (wait.seconds < 0 or wait.nanos < 0):
-        violations.append(Violation("wait_for_fill", "must not be negative"))
+    if message.HasField("budget"):
+        _duration_from("budget", message.budget, 1, violations)
+    if message.HasField("wait_for_fill"):
+        _duration_from("wait_for_fill", message.wait_for_fill, 0, violations)
+
+
+def _duration_from(path: str, value: Duration, least: int, violations: list[Violation]) -> None:
+    """Check that a Duration is one, and of at least 0 or 1 nanosecond."""
+    if duration(path, value, violations) and (value.seconds, value.nanos) < (0, least):
+        violations.append(Violation(path, "must be positive" if least else "must not be negative"))
+
+
+def duration(path: str, value: Duration, violations: list[Violation]) -> bool:
+    """Check that a Duration is one: in range, its seconds and nanos of one sign."""
+    seconds, nanos = value.seconds, value.nanos
+    if abs(nanos) <= 999_999_999 and seconds * nanos >= 0 and abs(seconds) <= 315_576_000_000:
+        return True
+    violations.append(Violation(path, f"is not a valid Duration: seconds {seconds}, nanos {nanos}"))
+    return False
 
 
 def controls(message: decision_service_pb2.Controls, violations: list[Violation]) -> None:
@@ -58,14 +73,15 @@ def controls(message: decision_service_pb2.Controls, violations: list[Violation]
 
 def store(message: decision_service_pb2.StoreRequest, violations: list[Violation]) -> None:
     """Check the response."""
+    response = message.response
     if not message.HasField("response"):
         violations.append(Violation("response", "is required"))
-        return
-    response = message.response
     _labels(
         violations,
         ("response.source_request_id", response.source_request_id),
         ("response.content_type", response.content_type),
+        ("response.served.provider", response.served.provider),
+        ("response.served.model", response.served.model),
         ("namespace", message.namespace),
     )
     if message.namespace and message.WhichOneof("source") == "fill_token":
@@ -120,14 +136,14 @@ def batch(size: int) -> None:
 def _name(path: str, value: str, violations: list[Violation]) -> None:
     if not value:
         violations.append(Violation(path, "is required"))
-    elif len(value) > NAME_BYTES:
-        violations.append(Violation(path, f"has {len(value)} characters; at most {NAME_BYTES}"))
+    elif (size := _size(value)) > NAME_BYTES:
+        violations.append(Violation(path, f"has {size} bytes; at most {NAME_BYTES}"))
 
 
 def _labels(violations: list[Violation], *labels: tuple[str, str]) -> None:
     for path, value in labels:
-        if len(value) > LABEL_BYTES:
-            violations.append(Violation(path, f"has {len(value)} characters; at most {LABEL_BYTES}"))
+        if (size := _size(value)) > LABEL_BYTES:
+            violations.append(Violation(path, f"has {size} bytes; at most {LABEL_BYTES}"))
 
 
 def _map(path: str, entries: Mapping[str, str], violations: list[Violation]) -> None:
@@ -137,8 +153,11 @@ def _map(path: str, entries: Mapping[str, str], violations: list[Violation]) -> 
     for name, value in entries.items():
         if not name:
             violations.append(Violation(path, "has an entry without a name"))
-        elif len(name) > LABEL_BYTES:
-            violations.append(Violation(path, f"has a name of {len(name)} characters; at most {LABEL_BYTES}"))
-        elif len(value.encode()) > VALUE_BYTES:
-            text = f"has {len(value.encode())} bytes; at most {VALUE_BYTES}"
-            violations.append(Violation(f"{path}[{name!r}]", text))
+        elif (size := _size(name)) > LABEL_BYTES:
+            violations.append(Violation(path, f"has a name of {size} bytes; at most {LABEL_BYTES}"))
+        elif (size := _size(value)) > VALUE_BYTES:
+            violations.append(Violation(f"{path}[{name!r}]", f"has {size} bytes; at most {VALUE_BYTES}"))
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
