@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from itertools import islice
 
 WHITE_SPACE = (
@@ -15,16 +16,18 @@ WHITE_SPACE = (
 _OTHERS = WHITE_SPACE.replace(" ", "")
 _RUN = re.compile(f"[{WHITE_SPACE}]{{2,}}|[{_OTHERS}]")
 _BREAK = re.compile("\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]")
-_LINE_MARKS = frozenset("-*+•‣◦·@|>\"'“”„‘’«»`")
+_LINE_MARKS = frozenset("-–—*+•‣◦·▪▫●○■□@|>\"'“”„‘’«»‹›「」『』`")
 """List marks, diff marks, pipes and quote marks: a line that begins with one has a layout."""
-_SAME_QUOTES = "\"`'"
-_PAIRED_QUOTES = ("“”", "„“", "‘’", "«»", "‹›")
+_SAME_QUOTES = ('"', "`", "'")
+_PAIRED_QUOTES = ("“”", "„“", "‘’", "«»", "‹›", "「」", "『』")
+_ALL_QUOTES = frozenset((*_SAME_QUOTES, *"".join(_PAIRED_QUOTES)))
+_APOSTROPHE = re.compile(r"(?<![^\W_])'|'(?![^\W_])")
+"""A single quote mark that is no apostrophe between two letters."""
 _MARKED_STRING = re.compile(rb'":"[-*+@|>\'`0-9]')
 """A member that is a string and begins with a line mark; those that are not ASCII never get this far."""
-_ALL_QUOTES = frozenset(_SAME_QUOTES + "".join(_PAIRED_QUOTES))
 _INDENT = 4
-_MAX_RUNS = 256
-"""A text with quotes and more runs than this is left alone: judging each run would take quadratic time."""
+_MAX_RUNS = 4096
+"""A text with quotes and more runs than this is left alone: judging every run would take too long."""
 
 
 def fold(text: str) -> str:
@@ -79,10 +82,7 @@ def _has_layout(text: str) -> bool:
         return True
     if any(line[:1] in WHITE_SPACE or _has_line_mark(line) for line in lines[1:]):
         return True
-    if not any(mark in text for mark in _ALL_QUOTES):
-        return False
-    runs = list(islice(_RUN.finditer(text), _MAX_RUNS + 1))
-    return len(runs) > _MAX_RUNS or any(_in_quotes(text, run.start(), run.end()) for run in runs)
+    return any(mark in text for mark in _ALL_QUOTES) and _has_quoted_run(text)
 
 
 def _is_indent(white_space: str) -> bool:
@@ -105,31 +105,44 @@ def _has_line_mark(line: str) -> bool:
     return line[0] in _LINE_MARKS or line[0].isdigit()
 
 
-def _in_quotes(text: str, start: int, end: int) -> bool:
-    """Whether the run at `start` to `end` may stand inside a quoted span."""
-    before, after = text[:start], text[end:]
-    for pair in _PAIRED_QUOTES:
-        if before.rfind(pair[0]) > before.rfind(pair[1]) and pair[1] in after:
-            return True
-    return any(_in_same_quotes(before, after, mark) for mark in _SAME_QUOTES)
-
-
-def _in_same_quotes(before: str, after: str, mark: str) -> bool:
-    """Judge marks that open and close alike: by number, and by the looks of the nearest ones."""
-    opened, closes = _quotes(before, mark), _quotes(after, mark)
-    if not opened or not closes:
-        return False
-    if len(opened) % 2:
+def _has_quoted_run(text: str) -> bool:
+    """Whether a run may stand inside a quoted span. Finds the marks once, not once for every run."""
+    runs = [run.start() for run in islice(_RUN.finditer(text), _MAX_RUNS + 1)]
+    if len(runs) > _MAX_RUNS:
         return True
-    return _looks_opening(before, opened[-1]) or not _looks_opening(after, closes[0])
+    return any(
+        _has_run_in_pair(runs, _places(text, pair[0]), _places(text, pair[1])) for pair in _PAIRED_QUOTES
+    ) or any(_has_run_in_same(text, runs, _places(text, mark)) for mark in _SAME_QUOTES)
 
 
-def _quotes(text: str, mark: str) -> list[int]:
-    """Find the marks; an apostrophe between two letters is none."""
-    found = [match.start() for match in re.finditer(re.escape(mark), text)]
-    if mark != "'":
-        return found
-    return [at for at in found if not (text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum())]
+def _places(text: str, mark: str) -> list[int]:
+    if mark not in text:
+        return []
+    pattern = _APOSTROPHE if mark == "'" else re.escape(mark)
+    return [found.start() for found in re.finditer(pattern, text)]
+
+
+def _has_run_in_pair(runs: list[int], openers: list[int], closers: list[int]) -> bool:
+    """Judge marks that open and close differently: the last one before opens, and one behind closes."""
+    if not openers or not closers:
+        return False
+    for run in runs:
+        opened, closed = bisect(openers, run), bisect(closers, run)
+        open_last = opened > 0 and (closed == 0 or openers[opened - 1] > closers[closed - 1])
+        if open_last and closed < len(closers):
+            return True
+    return False
+
+
+def _has_run_in_same(text: str, runs: list[int], marks: list[int]) -> bool:
+    """Judge marks that open and close alike: by number, and by the looks of the nearest ones."""
+    for run in runs:
+        before = bisect(marks, run)
+        if before == 0 or before == len(marks):
+            continue
+        if before % 2 or _looks_opening(text, marks[before - 1]) or not _looks_opening(text, marks[before]):
+            return True
+    return False
 
 
 def _looks_opening(text: str, at: int) -> bool:
