@@ -43,6 +43,7 @@ class Scripted(decision_service_pb2_grpc.DecisionServiceServicer):
 
     def __init__(self) -> None:
         self.received: list[Received] = []
+        self.arrived = threading.Event()
         self.released = threading.Event()
         self.handlers: dict[str, Handler] = {
             "Lookup": lambda request, context: pb.LookupResponse(decision=hit()),
@@ -95,6 +96,7 @@ class Scripted(decision_service_pb2_grpc.DecisionServiceServicer):
 
     def _answer(self, method: str, request: Any, context: grpc.ServicerContext) -> Any:
         self.received.append(Received(method, request, dict(context.invocation_metadata())))
+        self.arrived.set()
         return self.handlers[method](request, context)
 
     def Lookup(self, request, context):  # noqa: N802
