@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from askonce_server import app
 from askonce_server.clock import ManualClock
-
 from rpc.harness import Gateway, Running, running, short_folder
 
 _tenants = itertools.count()

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import grpc
 import yaml
@@ -79,6 +79,21 @@ def with_body(tenant: str, body: Any, **changes: Any) -> Descriptor:
     return describe(tenant, **{"body_json": dumps(body), "stream": None, **changes})
 
 
+def turns(*said: str) -> list[dict[str, str]]:
+    """A conversation: user and assistant in turn."""
+    roles = ("user", "assistant")
+    return [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)]
+
+
+BODIES: Mapping[tuple[str, str], dict[str, Any]] = {
+    ("openai", "chat"): {"model": "gpt-4o", "messages": HELLO},
+    ("openai", "responses"): {"model": "gpt-4o", "input": "hi"},
+    ("openai", "embeddings"): {"model": "e", "input": "hi"},
+    ("anthropic", "messages"): {"model": "claude", "max_tokens": 64, "messages": HELLO},
+}
+"""A small body of every dialect and endpoint that is known."""
+
+
 def target(provider: str = "openai", model: str = "gpt-4o") -> descriptor_pb2.Target:
     return descriptor_pb2.Target(provider=provider, model=model)
 
@@ -127,9 +142,9 @@ def streamed(text: str = "Hello.", **changes: Any) -> decision_service_pb2.Upstr
 def answer_for(asked: Descriptor, text: str = "Hello.", **changes: Any) -> Any:
     """An answer that may be stored for `asked`, whatever its dialect and shape."""
     shape = {"stream_complete": True, "content_type": "text/event-stream"} if wants_stream(asked) else {}
-    known = _ANSWERS.get((asked.dialect, asked.endpoint), ((lambda said, _: said.encode()), ["stop"]))
-    body = known[0](text, wants_stream(asked))
-    return answer(body, **{"finish_reasons": known[1], **shape, **changes})
+    known = _ANSWERS.get((asked.dialect, asked.endpoint))
+    body = text.encode() if known is None else known[0](text, stream=wants_stream(asked))
+    return answer(body, **{"finish_reasons": ["stop"] if known is None else known[1], **shape, **changes})
 
 
 def wants_stream(asked: Descriptor) -> bool:
@@ -139,11 +154,11 @@ def wants_stream(asked: Descriptor) -> bool:
     return bool(asked.stream)
 
 
-def _chat(text: str, stream: bool) -> bytes:
+def _chat(text: str, *, stream: bool) -> bytes:
     return chat_stream(text) if stream else chat_body(text)
 
 
-def _responses(text: str, stream: bool) -> bytes:
+def _responses(text: str, *, stream: bool) -> bytes:
     content = [{"type": "output_text", "text": text}]
     response = {
         "object": "response",
@@ -156,7 +171,7 @@ def _responses(text: str, stream: bool) -> bytes:
     return b"event: response.completed\ndata: " + dumps(event) + b"\n\n"
 
 
-def _messages(text: str, stream: bool) -> bytes:
+def _messages(text: str, *, stream: bool) -> bytes:
     content = {"type": "text", "text": text}
     if not stream:
         whole = {"type": "message", "role": "assistant", "content": [content], "stop_reason": "end_turn"}
@@ -174,12 +189,13 @@ def _messages(text: str, stream: bool) -> bytes:
     )
 
 
-def _embeddings(text: str, _stream: bool) -> bytes:
+def _embeddings(text: str, *, stream: bool) -> bytes:
+    assert not stream
     data = [{"object": "embedding", "index": 0, "embedding": [0.25, 0.5], "note": text}]
     return dumps({"object": "list", "data": data})
 
 
-_ANSWERS: Mapping[tuple[str, str], tuple[Callable[[str, bool], bytes], list[str]]] = {
+_ANSWERS: Mapping[tuple[str, str], tuple[Callable[..., bytes], list[str]]] = {
     ("openai", "chat"): (_chat, ["stop"]),
     ("openai", "responses"): (_responses, ["completed"]),
     ("openai", "embeddings"): (_embeddings, []),
@@ -288,7 +304,7 @@ class Gateway:
     def close(self) -> None:
         self.channel.close()
 
-    def __enter__(self) -> Gateway:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
