@@ -9,7 +9,7 @@ from askonce_server.core.keys import digest, frame
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.turns import is_text
 
-_LEADING_ROLES = frozenset({"system", "developer"})
+_LEADING_ROLES = ("system", "developer")
 
 
 def conversation_anchor(parts: Parts) -> str:

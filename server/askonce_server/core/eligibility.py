@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -14,28 +15,40 @@ from askonce_server.core.reasons import BypassReason
 from askonce_server.core.rules import Rule
 from askonce_server.core.turns import user_texts
 
-_STATEFUL_PARAMS = ("previous_response_id", "conversation", "container", "web_search_options")
+_STATEFUL_PARAMS = frozenset(
+    {"previous_response_id", "conversation", "container", "web_search_options"}
+    | {"search_parameters", "data_sources", "plugins"}  # searches of xAI, Azure and OpenRouter
+)
 _CLIENT_TOOLS = frozenset({"function", "custom", "local_shell", "apply_patch", "computer_use_preview"})
 _CLIENT_TOOL_PREFIXES = ("bash_", "text_editor_", "computer_", "memory_")
 """Tools that the caller runs. Any other typed tool runs at the provider and sees what the request does not
 say: the web, files, a container."""
-_HOSTED_TOOL_MEMBERS = frozenset(
-    {"googleSearch", "google_search", "googleSearchRetrieval", "urlContext", "url_context", "codeExecution"}
-    | {"code_execution", "server_url", "vector_store_ids", "connector_id"}
+_CLIENT_TOOL_MEMBERS = frozenset(
+    {"name", "function", "functionDeclarations", "function_declarations", "toolSpec", "cachePoint"}
 )
+"""What a tool without type declares when the caller runs it."""
+_HOSTED_TOOL_MEMBERS = frozenset(
+    {"googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval", "urlContext"}
+    | {"url_context", "codeExecution", "code_execution", "googleMaps", "google_maps", "fileSearch"}
+    | {"file_search", "enterpriseWebSearch", "enterprise_web_search", "retrieval", "systemTool"}
+    | {"server_url", "vector_store_ids", "connector_id"}
+)
+_REFERENCE_MEMBERS = frozenset({"id", "type"})
 _INERT_PARTS = frozenset(
     {"text", "input_text", "output_text", "thinking", "redacted_thinking", "reasoning", "refusal"}
-    | {"tool_use", "function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output"}
-    | {"search_result"}
+    | {"tool_use", "function_call", "custom_tool_call", "search_result"}
 )
 """Parts that carry what they say; an address in them is quoted, not fetched."""
 _OPAQUE_MEMBERS = frozenset(
     {"text", "arguments", "args", "input", "parameters", "input_schema", "schema", "functionCall"}
-    | {"functionResponse", "tool_calls", "function_call", "citations", "annotations"}
+    | {"response", "tool_calls", "function_call", "citations", "annotations"}
+    | {"parametersJsonSchema", "parameters_json_schema", "responseJsonSchema", "response_json_schema"}
 )
+_PLAIN_MEMBERS = frozenset({"role", "content", "type", "text", "name", "id"})
 _REFERENCES = frozenset({"uri", "url", "file_id", "fileId"})
-_REFERENCE_LISTS = frozenset({"file_ids", "fileIds"})
-_REFERENCE_ENDINGS = ("_url", "Url", "_uri", "Uri", "_file_id")
+_REFERENCE_ENDINGS = ("_url", "Url", "URL", "_uri", "Uri", "URI", "_file_id")
+_REFERENCE_LISTS = frozenset({"urls", "uris", "file_ids", "fileIds"})
+_REFERENCE_LIST_ENDINGS = ("_urls", "Urls", "URLs", "_uris", "Uris")
 
 
 def scope_missing(rule: Rule, descriptor: Descriptor) -> bool:
@@ -118,32 +131,37 @@ def _is_number(value: JsonValue) -> bool:
 
 def _is_stateful(parts: Parts) -> bool:
     params = parts.params
-    if any(name in params for name in _STATEFUL_PARAMS):
+    if not _STATEFUL_PARAMS.isdisjoint(params):
         return True
     if params.get("background") is True or params.get("store") is True or params.get("mcp_servers"):
         return True
     prompt = params.get("prompt")
     if isinstance(prompt, dict) and "id" in prompt:
         return True
-    if isinstance(parts.tools, list) and any(_is_hosted(tool) for tool in parts.tools):
+    tools = parts.tools
+    if tools is not None and any(
+        _is_hosted(tool) for tool in (tools if isinstance(tools, list) else [tools])
+    ):
         return True
     messages = parts.messages
     return isinstance(messages, list) and any(_is_reference(item) for item in messages)
 
 
 def _is_reference(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") == "item_reference"
+    """Whether an item of a conversation stands for one that the provider keeps; the type may be left out."""
+    if not isinstance(item, dict) or "id" not in item:
+        return False
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and item.keys() <= _REFERENCE_MEMBERS)
 
 
 def _is_hosted(tool: Any) -> bool:
-    if not isinstance(tool, dict):
-        return False
-    if not _HOSTED_TOOL_MEMBERS.isdisjoint(tool):
+    if not isinstance(tool, dict) or not _HOSTED_TOOL_MEMBERS.isdisjoint(tool):
         return True
     kind = tool.get("type")
-    if kind is None or kind in _CLIENT_TOOLS:
-        return False
-    return not (isinstance(kind, str) and kind.startswith(_CLIENT_TOOL_PREFIXES))
+    if kind is None:
+        return _CLIENT_TOOL_MEMBERS.isdisjoint(tool)
+    return not isinstance(kind, str) or not (kind in _CLIENT_TOOLS or kind.startswith(_CLIENT_TOOL_PREFIXES))
 
 
 def _has_remote_content(parts: Parts) -> bool:
@@ -154,20 +172,33 @@ def _refers(value: Any) -> bool:
     """Whether a turn, part or tool points elsewhere: a URL that is not `data:`, a file or audio id."""
     if isinstance(value, list):
         return any(_refers(item) for item in value if isinstance(item, dict | list))
-    if not isinstance(value, dict) or value.get("type") in _INERT_PARTS:
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    if isinstance(kind, str) and kind in _INERT_PARTS:
         return False
     for name, member in value.items():
         if isinstance(member, str):
-            if member and _is_reference_name(name) and not member.startswith("data:"):
+            # the commonest names first: most of a conversation is made of these
+            if name not in _PLAIN_MEMBERS and _is_reference_name(name) and _is_elsewhere(member):
                 return True
-        elif isinstance(member, dict | list) and name not in _OPAQUE_MEMBERS:
-            if name in _REFERENCE_LISTS and member:
-                return True
-            if name == "audio" and isinstance(member, dict) and "id" in member:
-                return True
-            if _refers(member):
-                return True
+        elif isinstance(member, dict | list) and name not in _OPAQUE_MEMBERS and _leads_out(name, member):
+            return True
     return False
+
+
+def _leads_out(name: str, member: dict[str, Any] | list[Any]) -> bool:
+    """Whether a member that holds others refers to something elsewhere."""
+    if isinstance(member, list):
+        if name in _REFERENCE_LISTS or name.endswith(_REFERENCE_LIST_ENDINGS):
+            return any(not isinstance(item, str) or _is_elsewhere(item) for item in member)
+    elif name == "audio" and "id" in member:
+        return True
+    return _refers(member)
+
+
+def _is_elsewhere(address: str) -> bool:
+    return bool(address) and not address.startswith("data:")
 
 
 def _is_reference_name(name: str) -> bool:
@@ -180,7 +211,13 @@ def _words_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _mentions(words: tuple[str, ...], parts: Parts, *, bare: bool) -> bool:
-    if isinstance(parts.messages, str) and not bare:
-        return _words_pattern(words).search(parts.messages.casefold()) is not None
     pattern = _words_pattern(words)
-    return any(pattern.search(text.casefold()) for turn in user_texts(parts.messages) for text in turn)
+    return any(pattern.search(text.casefold()) for text in _asked_texts(parts.messages, bare=bare))
+
+
+def _asked_texts(messages: JsonValue, *, bare: bool) -> Iterator[str]:
+    """Yield what users say, or the texts that are to be embedded."""
+    for turn in user_texts(messages):
+        yield from turn
+    if isinstance(messages, list) and not bare:
+        yield from (item for item in messages if isinstance(item, str))

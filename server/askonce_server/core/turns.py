@@ -32,7 +32,8 @@ def map_system(system: JsonValue, change: Callable[[str], str]) -> JsonValue:
 
 
 def _is_prose(turn: JsonValue) -> TypeGuard[dict[str, Any]]:
-    return isinstance(turn, dict) and turn.get("role") in PROSE_ROLES
+    # A role or type of another JSON type cannot be looked up in a set.
+    return isinstance(turn, dict) and isinstance(role := turn.get("role"), str) and role in PROSE_ROLES
 
 
 def _map_turn(turn: dict[str, Any], change: Callable[[str], str]) -> JsonValue:
@@ -51,7 +52,12 @@ def _map_content(content: JsonValue, change: Callable[[str], str]) -> JsonValue:
 
 def is_text(part: JsonValue) -> TypeGuard[dict[str, Any]]:
     """Whether a content part is text with a string in it."""
-    return isinstance(part, dict) and part.get("type") in TEXT_PARTS and isinstance(part.get("text"), str)
+    return (
+        isinstance(part, dict)
+        and isinstance(part.get("text"), str)
+        and isinstance(kind := part.get("type"), str)
+        and kind in TEXT_PARTS
+    )
 
 
 def prose(messages: JsonValue, system: JsonValue, *, bare_text: bool) -> Iterator[str]:
