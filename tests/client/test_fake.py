@@ -172,6 +172,24 @@ def test_it_remembers_how_it_was_used(fake):
     assert fake.calls[-1].argument == (b"f", askonce.Verdict.WRONG, "user")
 
 
+def test_a_transport_that_breaks_its_promise_fails_open_too(make, log):
+    fake, strict = make(), make(strict=True)
+
+    def perform(call):
+        raise KeyError("SECRET")
+
+    fake._sidecar.perform = strict._sidecar.perform = perform
+    decision = fake.lookup(CHAT)
+    assert decision.bypass_reason is BypassReason.CLIENT_FAULT
+    assert decision.error.message.startswith("KeyError at test_fake.py:")
+    assert fake.store(CHAT, ANSWER).refusal_reason is RefusalReason.CLIENT_FAULT
+    with pytest.raises(askonce.ClientFault, match="KeyError") as raised:
+        strict.lookup(CHAT)
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert len(log()) == 2  # one a client
+    assert "SECRET" not in "".join(log())
+
+
 def test_it_closes(fake):
     fake.close()
     assert fake.lookup(CHAT).bypass_reason is BypassReason.CLIENT_CLOSED

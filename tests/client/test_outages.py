@@ -62,7 +62,7 @@ def test_a_sidecar_that_is_not_there_is_a_bypass_within_the_budget(connect, sock
     decision = client.lookup(CHAT)
     assert (decision.hit, decision.outcome) == (False, askonce.Outcome.BYPASS)
     assert decision.bypass_reason in {BypassReason.SIDECAR_UNREACHABLE, BypassReason.SIDECAR_TIMEOUT}
-    assert decision.cache_status.startswith("AskOnce; fwd=bypass; detail=sidecar_")
+    assert decision.cache_status.startswith("askonce; fwd=bypass; detail=sidecar_")
     assert isinstance(decision.error, askonce.SidecarUnreachable | askonce.BudgetExceeded)
     assert decision.error.code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"}
     assert decision.error.__traceback__ is None

@@ -167,13 +167,13 @@ def test_store_reads_the_whole_response(client, script):
         outcome="STORE_OUTCOME_STORED",
         entries=[{"kind": "MATCH_KIND_EXACT", "entry_id": "ab" * 32}],
         expire_time={"seconds": 1772366400},
-        cache_status="AskOnce; fwd=miss; stored",
+        cache_status="askonce; fwd=miss; stored",
     )
     assert client.store(b"tok", ANSWER) == askonce.StoreResult(
         outcome=askonce.StoreOutcome.STORED,
         entries=(askonce.StoredEntry(askonce.MatchKind.EXACT, "ab" * 32),),
         expire_time=datetime(2026, 3, 1, 12, tzinfo=UTC),
-        cache_status="AskOnce; fwd=miss; stored",
+        cache_status="askonce; fwd=miss; stored",
     )
 
 

@@ -168,7 +168,12 @@ class AsyncAskOnce:
         try:
             call = next(steps)
             while True:
-                call = steps.send(await self._transport.perform(call))
+                try:
+                    reply = await self._transport.perform(call)
+                except Exception as bug:
+                    call = steps.throw(bug)
+                else:
+                    call = steps.send(reply)
         except StopIteration as end:
             result: T = end.value
             return result

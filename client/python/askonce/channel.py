@@ -58,7 +58,8 @@ def failure_of(error: grpc.RpcError) -> Failure:
     """Return what a failed call of either gRPC client says."""
     code = error.code()
     trailers: Any = error.trailing_metadata() or ()
-    details = dict(trailers).get(DETAILS_KEY, b"")
+    # Pair by pair: the asyncio client's Metadata is no mapping that dict() would understand everywhere.
+    details = next((value for key, value in trailers if key == DETAILS_KEY), b"")
     name = code.name if isinstance(code, grpc.StatusCode) else "UNKNOWN"
     return Failure(name, error.details() or "", details if isinstance(details, bytes) else b"")
 

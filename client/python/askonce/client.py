@@ -165,7 +165,12 @@ class AskOnce:
         try:
             call = next(steps)
             while True:
-                call = steps.send(self._transport.perform(call))
+                try:
+                    reply = self._transport.perform(call)
+                except Exception as bug:
+                    call = steps.throw(bug)
+                else:
+                    call = steps.send(reply)
         except StopIteration as end:
             result: T = end.value
             return result

@@ -101,11 +101,11 @@ class ImaginedSidecar:
             return _bypass("BYPASS_REASON_UNREPRESENTABLE_CONTENT")
         if mode == pb.CACHE_MODE_REFRESH:
             return decision_pb2.Decision(
-                outcome="OUTCOME_MISS", deny_reason="DENY_REASON_REFRESH", cache_status="AskOnce; fwd=request"
+                outcome="OUTCOME_MISS", deny_reason="DENY_REASON_REFRESH", cache_status="askonce; fwd=request"
             )
         found = self._entries.get(key)
         if found is None:
-            return decision_pb2.Decision(outcome="OUTCOME_MISS", cache_status="AskOnce; fwd=miss")
+            return decision_pb2.Decision(outcome="OUTCOME_MISS", cache_status="askonce; fwd=miss")
         return _hit(key, found)
 
     def _file(self, request: pb.StoreRequest) -> pb.StoreResponse:
@@ -151,14 +151,14 @@ def _hit(key: str, found: pb.UpstreamResponse) -> decision_pb2.Decision:
         outcome="OUTCOME_HIT",
         kind="MATCH_KIND_EXACT",
         candidate=candidate,
-        cache_status="AskOnce; hit",
+        cache_status="askonce; hit",
         feedback_token=b"feedback-" + entry_id.encode(),
     )
 
 
 def _bypass(reason: Any) -> decision_pb2.Decision:
     return decision_pb2.Decision(
-        outcome="OUTCOME_BYPASS", bypass_reason=reason, cache_status="AskOnce; fwd=bypass"
+        outcome="OUTCOME_BYPASS", bypass_reason=reason, cache_status="askonce; fwd=bypass"
     )
 
 
