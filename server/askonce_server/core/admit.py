@@ -56,11 +56,14 @@ def _why_not_allowed(rule: Rule, response: Response) -> RefusalReason | None:
 
 def _why_not_served(grant: Grant, rule: Rule, response: Response) -> RefusalReason | None:
     """Judge who answered: the key names an upstream, and only its answers belong there."""
-    if response.served not in (_NO_TARGET, grant.served):
-        fallback = rule.key.identity is Identity.TARGET and response.fallback_used
-        if not (fallback and rule.admission.store_fallback):
-            return RefusalReason.FALLBACK_SERVED if fallback else RefusalReason.SERVED_MISMATCH
-    if response.fallback_used and not rule.admission.store_fallback:
+    target = rule.key.identity is Identity.TARGET
+    fallback = target and response.fallback_used
+    welcome = fallback and rule.admission.store_fallback
+    # Under `target` a gateway may look up before it routes: then there is nothing to contradict.
+    unsaid = target and grant.served == _NO_TARGET
+    if response.served not in (_NO_TARGET, grant.served) and not (welcome or unsaid):
+        return RefusalReason.FALLBACK_SERVED if fallback else RefusalReason.SERVED_MISMATCH
+    if response.fallback_used and not welcome:
         return RefusalReason.FALLBACK_SERVED
     return None
 
@@ -84,7 +87,8 @@ def _why_not_whole(grant: Grant, rule: Rule, response: Response, facts: AnswerFa
     complete = complete_reasons(grant.dialect) or frozenset(rule.admission.complete)
     if not told or any(reason not in complete for reason in reasons):
         return RefusalReason.TRUNCATED
-    return None
+    unheard = "" in facts.finish_reasons and len(told) < len(facts.finish_reasons)
+    return RefusalReason.TRUNCATED if unheard else None  # nobody says how some choice ended
 
 
 def _has_end(facts: AnswerFacts) -> bool:
@@ -126,8 +130,8 @@ def write(  # noqa: PLR0913 - one answer has this many sides
 ) -> Write:
     """Return what to store.
 
-    The ttl is the Store's, else the Lookup's, else the rule's; it counts from the start of the request that
-    was answered.
+    The ttl is the Store's, else the Lookup's, else the rule's, and never above what the rule allows now; it
+    counts from the start of the request that was answered.
     """
     start = start_ms(response.request_start_ms, looked_up_ms=grant.start_ms, now_ms=now_ms)
     lifetime = next(ttl for ttl in (ttl_ms, grant.ttl_ms, rule.ttl_ms) if ttl is not None)
@@ -135,7 +139,7 @@ def write(  # noqa: PLR0913 - one answer has this many sides
         rule_id=rule.id,
         start_ms=start,
         store_ms=now_ms,
-        expire_ms=start + lifetime,
+        expire_ms=start + min(lifetime, rule.max_ttl_ms),
         stream=_is_stream(grant, rule, facts),
         contains_tool_calls=response.contains_tool_calls or facts.contains_tool_calls,
         usage=response.usage,

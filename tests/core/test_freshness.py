@@ -1,0 +1,82 @@
+"""How old an answer is, at the edges."""
+
+from __future__ import annotations
+
+import pytest
+from askonce_server.core.descriptor import Controls
+from askonce_server.core.freshness import age_ms, start_ms, why_not_fresh
+from askonce_server.core.reasons import DenyReason
+from core.builders import NOW, answer
+from hypothesis import given
+from hypothesis import strategies as st
+
+TTL = 10_000
+STORED = answer(start_ms=NOW, store_ms=NOW + 500, expire_ms=NOW + TTL)
+
+
+def after(elapsed, **controls):
+    return why_not_fresh(STORED, Controls(**controls), NOW + elapsed)
+
+
+def test_an_answer_is_fresh_while_its_age_is_below_the_ttl():
+    assert after(0) is None
+    assert after(TTL - 1) is None
+    assert after(TTL) is DenyReason.EXPIRED
+    assert after(TTL + 1) is DenyReason.EXPIRED
+
+
+def test_max_age_is_the_greatest_age_that_is_accepted():
+    assert after(4_000, max_age_ms=4_000) is None
+    assert after(4_001, max_age_ms=4_000) is DenyReason.TOO_OLD
+    assert after(0, max_age_ms=0) is None
+    assert after(1, max_age_ms=0) is DenyReason.TOO_OLD
+
+
+def test_max_age_cannot_widen_the_ttl():
+    assert after(TTL, max_age_ms=TTL * 100) is DenyReason.EXPIRED
+
+
+def test_min_fresh_is_what_must_be_left():
+    assert after(4_000, min_fresh_ms=6_000) is None
+    assert after(4_001, min_fresh_ms=6_000) is DenyReason.TOO_OLD
+    assert after(0, min_fresh_ms=TTL) is None
+    assert after(0, min_fresh_ms=0) is None
+    assert after(TTL, min_fresh_ms=0) is DenyReason.EXPIRED
+
+
+def test_max_stale_serves_nothing_that_the_rule_does_not_allow():
+    assert after(TTL, max_stale_ms=TTL) is DenyReason.EXPIRED
+
+
+def test_an_answer_from_the_future_has_no_age():
+    assert age_ms(STORED, NOW - 5_000) == 0
+    assert after(-5_000, max_age_ms=0) is None
+    assert age_ms(STORED, NOW + 5) == 5
+
+
+def test_age_counts_from_the_start_of_the_providers_call():
+    assert start_ms(NOW - 7, looked_up_ms=NOW - 3, now_ms=NOW) == NOW - 7
+    assert start_ms(None, looked_up_ms=NOW - 3, now_ms=NOW) == NOW - 3
+    assert start_ms(0, looked_up_ms=NOW, now_ms=NOW) == 0
+
+
+def test_a_call_that_began_in_the_future_began_now():
+    assert start_ms(NOW + 60_000, looked_up_ms=NOW - 3, now_ms=NOW) == NOW
+    assert start_ms(None, looked_up_ms=NOW + 5, now_ms=NOW) == NOW
+
+
+@pytest.mark.parametrize("ttl", [1, 1_000, TTL])
+@given(st.integers(-TTL * 2, TTL * 2), st.integers(0, TTL), st.integers(0, TTL) | st.none())
+def test_once_refused_an_answer_is_refused_for_good(ttl, elapsed, later, limit):
+    stored = answer(start_ms=NOW, expire_ms=NOW + ttl)
+    for controls in (Controls(), Controls(max_age_ms=limit), Controls(min_fresh_ms=limit)):
+        if why_not_fresh(stored, controls, NOW + elapsed) is not None:
+            assert why_not_fresh(stored, controls, NOW + elapsed + later) is not None
+
+
+@given(st.integers(0, TTL), st.integers(0, TTL), st.integers(0, TTL))
+def test_a_stricter_caller_is_never_served_more(elapsed, limit, stricter_by):
+    if after(elapsed, max_age_ms=limit) is not None:
+        assert after(elapsed, max_age_ms=max(0, limit - stricter_by)) is not None
+    if after(elapsed, min_fresh_ms=limit) is not None:
+        assert after(elapsed, min_fresh_ms=limit + stricter_by) is not None
