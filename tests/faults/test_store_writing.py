@@ -135,9 +135,10 @@ def test_closing_finishes_what_was_accepted(make_store, commits, tmp_path):
     threads = [
         threading.Thread(target=lambda i=i: results.append(store.put([write(f"q-{i}")]))) for i in range(8)
     ]
-    for thread in threads:
-        thread.start()
+    threads[0].start()
     assert commits.entered.wait(10)
+    for thread in threads[1:]:
+        thread.start()
     assert eventually(lambda: len(store._writer._queue._jobs) == 7)
     closing = threading.Thread(target=store.close)
     closing.start()

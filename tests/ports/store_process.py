@@ -16,13 +16,15 @@ from ports.entry_store_contract import MIB, body_at, key, write  # noqa: E402
 
 
 def settings(folder, **changes):
-    return StoreSettings(path=Path(folder), **{"max_bytes": 64 * MIB, **changes})
+    """Settings under which nothing fails for a machine that is slow."""
+    return StoreSettings(path=Path(folder), **{"max_bytes": 64 * MIB, "write_timeout": 20.0, **changes})
 
 
 def start(command, *arguments):
     """Start a process and return it; its lines come through `stdout`."""
     line = [sys.executable, __file__, command, *map(str, arguments)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def run(command, *arguments):
@@ -99,6 +101,11 @@ def open_and_use(folder, names):
         expected = body_of("q", i)
         counts["absent" if data is None else "right" if data == expected else "wrong"] += 1
     store.put([write(f"more-{i}", body=os.urandom(3000)) for i in range(20)])
+    views = [store.read() for _ in range(150)]
+    for view in views:
+        view.__enter__()
+    for view in views:
+        view.__exit__(None, None, None)
     store.close()
     say(counts)
 

@@ -1,6 +1,7 @@
 import pytest
-from askonce_server.store import StoreSettings, open_store
+from askonce_server.store import open_store
 from ports.entry_store_contract import MIB, EntryStoreContract
+from ports.store_process import settings
 
 
 class LmdbContract(EntryStoreContract):
@@ -11,10 +12,8 @@ class LmdbContract(EntryStoreContract):
         made = []
 
         def make(max_bytes=64 * MIB):
-            settings = StoreSettings(
-                path=tmp_path / f"store-{len(made)}", max_bytes=max_bytes, durability=self.durability
-            )
-            made.append(open_store(settings))
+            folder = tmp_path / f"store-{len(made)}"
+            made.append(open_store(settings(folder, max_bytes=max_bytes, durability=self.durability)))
             return made[-1]
 
         yield make

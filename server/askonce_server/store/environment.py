@@ -22,6 +22,10 @@ from askonce_server.store.space import MIB, Bounds
 Durability: TypeAlias = Literal["commit", "periodic"]
 
 _DATA_FILE: Final = "data.mdb"
+_LOCK_FILE: Final = "lock.mdb"
+_READER_TABLE_BYTES: Final = 128
+_READER_BYTES: Final = 64
+"""A slot, and what stands before them all (`mdb.c`: MDB_reader, MDB_txninfo)."""
 _SPARE_READERS: Final = 64
 _OPEN_SECONDS: Final = 10.0
 _NETWORK: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "afs", "glusterfs", "lustre"})
@@ -133,6 +137,7 @@ def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) 
     header = read_header(data_file)
     if header is not None and lock is not None:
         check_structure(data_file, header, suspect=suspect)
+    _allocate_reader_table(settings)
     env = lmdb.open(
         str(settings.path),
         map_size=max(settings.bounds.map_bytes, 0 if header is None else header.file_bytes),
@@ -152,6 +157,23 @@ def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) 
     except BaseException:
         env.close()
         raise
+
+
+def _allocate_reader_table(settings: StoreSettings) -> None:
+    """Give LMDB's lock file its blocks before it is mapped. Raises OSError when the disk is full.
+
+    LMDB makes it as a hole and fills it as readers come: on a disk that is full by then the next reader would
+    end the process with SIGBUS.
+    """
+    wanted = _READER_TABLE_BYTES + _READER_BYTES * settings.max_readers
+    descriptor = os.open(settings.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        state = os.fstat(descriptor)
+        size = max(state.st_size, wanted)
+        if state.st_blocks * 512 < size and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+    finally:
+        os.close(descriptor)
 
 
 def _check_schema(env: lmdb.Environment, path: Path) -> None:

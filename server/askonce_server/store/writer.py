@@ -20,7 +20,7 @@ from askonce_server.store.rows import Rows
 from askonce_server.store.space import MIB, Space
 
 _BATCH_JOBS: Final = 512
-_BATCH_BYTES: Final = 32 * MIB
+_BATCH_BYTES: Final = 8 * MIB
 _PROBE_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
 
