@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import askonce
 import pytest
-from askonce import encoding
+from askonce import encoding, fields
 from askonce.v1 import decision_service_pb2 as pb
 from askonce.v1 import descriptor_pb2
 from client.scripted import ANSWER, BODY, CHAT, GPT
@@ -136,7 +136,7 @@ def test_mappings_of_any_kind_are_json_objects():
     ],
 )
 def test_lengths_of_time(given, want):
-    assert encoding.duration(given, "ttl") == want
+    assert fields.duration(given, "ttl") == want
 
 
 CYCLE: list = []

@@ -17,6 +17,7 @@ from askonce import decoding, encoding
 from askonce.breaker import CircuitBreaker
 from askonce.descriptor import Descriptor
 from askonce.errors import AskOnceError, BudgetExceeded, ClientFault, InvalidRequest, Violation
+from askonce.fields import seconds as seconds_of
 from askonce.gate import Gate, Reply
 from askonce.report import Reporter
 from askonce.request import Lookup, LookupOptions, Metadata, Seconds, Store
@@ -104,7 +105,7 @@ class Core:
         with self.gate.attempt() as attempt:
             seconds = self.budget_seconds(budget)
             if lookup.wait_for_fill is not None:
-                seconds += encoding.seconds(lookup.wait_for_fill, "wait_for_fill")
+                seconds += seconds_of(lookup.wait_for_fill, "wait_for_fill")
             deadline += seconds
             request = encoding.lookup_request(lookup, budget_seconds=seconds)
             reply = yield call_of("Lookup", request, self.time_left(deadline), metadata)
@@ -140,7 +141,7 @@ def nothing_to_fill(store: Store) -> bool:
 
 
 def _positive(value: Seconds, path: str) -> float:
-    number = encoding.seconds(value, path)
+    number = seconds_of(value, path)
     if number <= 0:
         violations = (Violation(path, "must be above 0"),)
         raise InvalidRequest("the request cannot be encoded", violations=violations)
