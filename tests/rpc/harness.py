@@ -121,7 +121,7 @@ def chat_stream(text: str = "Hello.", *, finish: str = "stop", done: bool = True
     return b"".join(events) + (b"data: [DONE]\n\n" if done else b"")
 
 
-def answer(body: bytes | str = "Hello.", **changes: Any) -> decision_service_pb2.UpstreamResponse:
+def answer(body: bytes | str = "Hello.", /, **changes: Any) -> decision_service_pb2.UpstreamResponse:
     """A whole answer of status 200; text becomes a chat answer that says it."""
     fields: dict[str, Any] = {
         "body": chat_body(body) if isinstance(body, str) else body,
@@ -133,13 +133,13 @@ def answer(body: bytes | str = "Hello.", **changes: Any) -> decision_service_pb2
     return decision_service_pb2.UpstreamResponse(**fields)
 
 
-def streamed(text: str = "Hello.", **changes: Any) -> decision_service_pb2.UpstreamResponse:
+def streamed(text: str = "Hello.", /, **changes: Any) -> decision_service_pb2.UpstreamResponse:
     """A whole answer that was streamed."""
     fields = {"content_type": "text/event-stream", "stream_complete": True, **changes}
     return answer(chat_stream(text), **fields)
 
 
-def answer_for(asked: Descriptor, text: str = "Hello.", **changes: Any) -> Any:
+def answer_for(asked: Descriptor, text: str = "Hello.", /, **changes: Any) -> Any:
     """An answer that may be stored for `asked`, whatever its dialect and shape."""
     shape = {"stream_complete": True, "content_type": "text/event-stream"} if wants_stream(asked) else {}
     known = _ANSWERS.get((asked.dialect, asked.endpoint))
@@ -167,8 +167,11 @@ def _responses(text: str, *, stream: bool) -> bytes:
     }
     if not stream:
         return dumps(response)
-    event = {"type": "response.completed", "response": response}
-    return b"event: response.completed\ndata: " + dumps(event) + b"\n\n"
+    return _events(
+        {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
+        {"type": "response.output_text.delta", "delta": text},
+        {"type": "response.completed", "response": response},
+    )
 
 
 def _messages(text: str, *, stream: bool) -> bytes:
@@ -176,14 +179,17 @@ def _messages(text: str, *, stream: bool) -> bytes:
     if not stream:
         whole = {"type": "message", "role": "assistant", "content": [content], "stop_reason": "end_turn"}
         return dumps(whole)
-    events: list[dict[str, Any]] = [
+    return _events(
         {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
         {"type": "message_stop"},
-    ]
+    )
+
+
+def _events(*events: dict[str, Any]) -> bytes:
     return b"".join(
         b"event: " + event["type"].encode() + b"\ndata: " + dumps(event) + b"\n\n" for event in events
     )
