@@ -14,6 +14,7 @@ import pytest
 from askonce_server.core.entries import Body, Generations
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
+from askonce_server.store import lmdb as lmdb_store
 from askonce_server.store import open_store
 from askonce_server.store.commits import Committer
 from askonce_server.store.jobs import Job, Ticket
@@ -385,11 +386,12 @@ def test_a_held_reader_never_makes_removing_fail(make_store):
     with store.read() as view:
         entry = view.entry(key("q"))
         rounds = 0
-        while (result := store.put([write("q", body=bytes([rounds % 256]) * MIB)])) == [None]:
-            rounds += 1
-            assert rounds < 200
-        assert result == [FULL]
-        assert rounds > 40
+        for size in (MIB, 100_000, 4000, 10):
+            while (result := store.put([write("q", body=bytes(size))] * 20)) == [None] * 20:
+                rounds += 20
+                assert rounds < 1000
+            assert FULL in result
+        assert rounds > 20
         assert view.body(entry).data == bytes(MIB)
         store.remove([key("kept")])
         store.raise_generations({digest("everything"): b"\x01" * 16}, at_ms=NOW_MS)
@@ -438,7 +440,7 @@ def test_more_readers_than_slots_are_unavailable_not_fatal(make_store):
     assert body_at(store, key("q")) == b"answer to q"
 
 
-def test_closing_waits_for_a_view(make_store):
+def test_closing_waits_for_a_view(make_store, tmp_path):
     """Taking the map away from under a reader would end the process."""
     store = make_store()
     store.put([write("q", body=bytes(MIB))])
@@ -452,6 +454,20 @@ def test_closing_waits_for_a_view(make_store):
     assert not closing.is_alive()
     with pytest.raises(StoreUnavailable, match="closed"), store.read():
         pass
+    again = open_store(settings(tmp_path / "store"))
+    assert len(body_at(again, key("q"))) == MIB
+    again.close()
+
+
+def test_a_view_outlives_a_store_that_could_not_wait_for_it(make_store, monkeypatch):
+    monkeypatch.setattr(lmdb_store, "_DRAIN_SECONDS", 0.05)
+    store = make_store()
+    store.put([write("q", body=bytes(MIB))])
+    with store.read() as view:
+        entry = view.entry(key("q"))
+        store.close()
+        assert view.body(entry).data == bytes(MIB)
+    store._opened.close()
 
 
 def test_the_oldest_reader_is_read_from_the_table():

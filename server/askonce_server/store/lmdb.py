@@ -184,9 +184,9 @@ class LmdbEntryStore:
         job = Job(action=action, ticket=ticket)
         self._writer.submit([job], ticket, timeout=timeout)
         if job.result is not None:
-            raise StoreUnavailable(
-                self.problem() or f"the store at {self._path} did not finish a write in time"
-            )
+            full = job.result is RefusalReason.STORE_FULL
+            said = "has no page left to change rows with" if full else "did not finish a write in time"
+            raise StoreUnavailable(self.problem() or f"the store at {self._path} {said}")
 
     def _unreadable(self, fault: Exception) -> StoreUnavailable:
         problem = describe(fault, self._path)

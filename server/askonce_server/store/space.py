@@ -18,10 +18,12 @@ from askonce_server.store.rows import PAGE_BYTES, Transaction
 
 MIB: Final = 1 << 20
 _HEADROOM_BYTES: Final = 64 * MIB
-_RESERVE_BYTES: Final = 8 * MIB
-"""Kept for deletions at the end of the map: a thousand rows change far fewer pages."""
-_HELD_AFTER: Final = 16
-"""A reader this many commits behind is held; a probe is over long before."""
+_RESERVE_BYTES: Final = 24 * MIB
+"""Kept for deletions at the end of the map: three batches' worth, of which two may be in flight."""
+_HELD_AFTER: Final = 1
+"""A reader more than this many commits behind is held, for all that a writer without room can tell."""
+_FRAGMENTATION: Final = 16
+"""A body needs pages in a row: that many times its size must be free before some are counted on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Space:
         net = max(gross - freed, 0)
         if self._used + net > self._bounds.max_bytes:
             return False
-        if gross > self._growth and gross > self._reusable():
+        if gross > self._growth and gross * _FRAGMENTATION > self._reusable():
             return False
         self._used += net
         self._growth -= gross
