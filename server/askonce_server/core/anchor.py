@@ -6,6 +6,7 @@ from typing import Any
 
 from askonce_server.core.canonical import encode
 from askonce_server.core.keys import digest, frame
+from askonce_server.core.material import without_cache_marks
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.turns import is_text
 
@@ -15,10 +16,11 @@ _LEADING_ROLES = ("system", "developer")
 def conversation_anchor(parts: Parts) -> str:
     """Return 64 hex characters over the leading system turns and the first user turn; later turns keep it.
 
-    Every part of those turns counts, text or not, behind its kind and length.
+    Every part of those turns counts, text or not, behind its kind and length; `cache_control` does not, since
+    gateways move it along as a conversation grows.
     """
-    turns = [frame(b"system", _content(parts.system))] if parts.system is not None else []
-    messages = parts.messages
+    system, messages = without_cache_marks(parts.system), without_cache_marks(parts.messages)
+    turns = [frame(b"system", _content(system))] if system is not None else []
     if isinstance(messages, str):
         turns.append(frame(b"user", _content(messages)))
     elif isinstance(messages, list):

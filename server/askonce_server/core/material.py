@@ -45,11 +45,11 @@ def material(parts: Parts, descriptor: Descriptor, policy: KeyPolicy) -> dict[st
     """
     tree = context(descriptor, policy)
     if parts.messages is not None:
-        tree["messages"] = _without_cache_marks(parts.messages)
+        tree["messages"] = without_cache_marks(parts.messages)
     if parts.system is not None:
-        tree["system"] = _without_cache_marks(parts.system)
+        tree["system"] = without_cache_marks(parts.system)
     if parts.tools is not None:
-        tree["tools"] = _without_cache_marks(parts.tools)
+        tree["tools"] = without_cache_marks(parts.tools)
     params = keyed_params(parts.params, descriptor, policy)
     if params:
         tree["params"] = params
@@ -136,7 +136,7 @@ def bare_text(descriptor: Descriptor) -> bool:
     return descriptor.endpoint == "responses"
 
 
-def _without_cache_marks(value: JsonValue) -> JsonValue:
+def without_cache_marks(value: JsonValue) -> JsonValue:
     """Drop `cache_control` where it marks a turn, a content part, a block or a tool.
 
     A member of that name inside a tool's schema or arguments is content and stays. Returns `value` itself
@@ -161,5 +161,5 @@ def _has_marks(items: list[Any]) -> bool:
 def _unmarked(item: dict[str, Any]) -> JsonValue:
     kept = {name: value for name, value in item.items() if name != "cache_control"}
     if "content" in kept:
-        kept["content"] = _without_cache_marks(kept["content"])
+        kept["content"] = without_cache_marks(kept["content"])
     return kept

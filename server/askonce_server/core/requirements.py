@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from askonce_server.core.descriptor import Controls, Descriptor, Target
+from askonce_server.core.descriptor import Content, Controls, Descriptor, Target
 from askonce_server.core.errors import Violation
 from askonce_server.core.parts import Parts
 from askonce_server.core.rules import Identity, Rule
+
+_INSTEAD_OF_MESSAGES = frozenset({"prompt", "conversation", "previous_response_id"})
+"""Params that may stand where messages are absent; each makes the request stateful."""
+
+
+def content_violations(descriptor: Descriptor, parts: Parts | None) -> list[Violation]:
+    """Return what parts leave unsaid: a gateway that forgot the messages would give all requests one key."""
+    if parts is None or parts.messages is not None or not isinstance(descriptor.content, Content):
+        return []
+    if descriptor.generating and _INSTEAD_OF_MESSAGES.isdisjoint(parts.params):
+        text = f"is missing; endpoint {descriptor.endpoint!r} requires it"
+        return [Violation("descriptor.parts.messages", text)]
+    if parts.system is None and parts.tools is None and not parts.params:
+        return [Violation("descriptor.parts", "is empty: it must say what is asked")]
+    return []
 
 
 def stream_violations(descriptor: Descriptor, parts: Parts | None) -> list[Violation]:
@@ -53,8 +68,10 @@ def _target_violations(path: str, target: Target, identity: Identity, rule: Rule
     ]
 
 
-def ttl_violations(path: str, ttl_ms: int | None, rule: Rule) -> list[Violation]:
+def ttl_violations(path: str, ttl_ms: int | None, rule: Rule | None) -> list[Violation]:
     """Return what is wrong with a ttl: outside the rule's bounds it is refused, not clamped."""
+    if rule is None:
+        return [Violation(path, "must be positive")] if ttl_ms is not None and ttl_ms <= 0 else []
     if ttl_ms is None or rule.min_ttl_ms <= ttl_ms <= rule.max_ttl_ms:
         return []
     bounds = f"{rule.min_ttl_ms / 1000:g}s to {rule.max_ttl_ms / 1000:g}s"

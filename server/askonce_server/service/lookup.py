@@ -13,6 +13,7 @@ from askonce_server.core.errors import MalformedRequest, Unrepresentable, Violat
 from askonce_server.core.plan import Plan, plan
 from askonce_server.core.reasons import BypassReason
 from askonce_server.core.requirements import (
+    content_violations,
     control_violations,
     rule_violations,
     stream_violations,
@@ -113,7 +114,7 @@ class LookupService:
 
 
 def _failed(plan: Plan, now_ms: int) -> Decision:
-    return bypass(BypassReason.STORE_FAILED, plan.rule, now_ms=now_ms)
+    return bypass(BypassReason.STORE_FAILED, plan.rule, now_ms=now_ms, anchor=plan.anchor)
 
 
 def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
@@ -124,11 +125,12 @@ def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
     rule = first_match(rules, descriptor, stream=stream)
     violations = [*asked.violations, *reading.violations]
     if asked.known_fields:
+        violations += content_violations(descriptor, reading.parts)
         violations += stream_violations(descriptor, reading.parts)
     violations += control_violations(controls)
+    violations += ttl_violations("controls.ttl", controls.ttl_ms, rule)
     if rule is not None:
         violations += rule_violations(descriptor, rule)
-        violations += ttl_violations("controls.ttl", controls.ttl_ms, rule)
     if violations:
         raise MalformedRequest(violations)
     request = Request(
@@ -155,4 +157,12 @@ def identity(plan: Plan) -> Hashable:
     if isinstance(fingerprint, BypassReason):
         return None
     request = plan.request
-    return (plan.rule.id, plan.scope.root, fingerprint, request.controls, request.accepts, request.omit_body)
+    shapes = request.accepts or {request.stream}
+    return (
+        plan.rule.id,
+        plan.scope.root,
+        fingerprint,
+        request.controls,
+        frozenset(shapes),
+        request.omit_body,
+    )

@@ -34,7 +34,7 @@ class Filed:
     namespace: str = ""
     logging_disabled: bool = False
     known_fields: bool = True
-    """False when the descriptor had fields that this version does not know."""
+    """False when the message had fields that this version does not know: one may say not to store."""
     violations: tuple[Violation, ...] = ()
 
 
@@ -98,8 +98,10 @@ class StoreService:
     def _grant(self, filed: Filed, now_ms: int) -> tuple[Grant, Rule] | RefusalReason:
         if isinstance(filed.source, Descriptor):
             return self._grant_by_descriptor(filed.source, filed, now_ms)
-        if filed.violations or filed.source is None:
+        if filed.violations:
             raise MalformedRequest(list(filed.violations))
+        if filed.source is None or not filed.known_fields:
+            return RefusalReason.UNREPRESENTABLE_CONTENT
         try:
             grant = self._tokens.verify(filed.source, now_ms=now_ms)
         except ExpiredToken:
