@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -172,6 +173,9 @@ def _allocate_reader_table(settings: StoreSettings) -> None:
         size = max(state.st_size, wanted)
         if state.st_blocks * 512 < size and hasattr(os, "posix_fallocate"):
             os.posix_fallocate(descriptor, 0, size)
+    except OSError as fault:
+        if fault.errno not in {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}:
+            raise  # those mean that the file system cannot promise blocks; then it stays a hole
     finally:
         os.close(descriptor)
 
