@@ -228,8 +228,7 @@ class DecisionServicer:
             return encode.decision(decision, decision_id=decision_id, fill_token=token)
         except Exception as error:  # it has been counted as what it was
             self._faults.record("encoding a decision", error)
-            failed = bypass(BypassReason.STORE_FAILED, None, now_ms=0)
-            return encode.decision(failed, decision_id=uuid4().hex)
+            return encode.failed(decision_id=uuid4().hex)
 
 
 def _items(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:

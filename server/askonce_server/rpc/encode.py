@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from askonce.v1 import decision_pb2, decision_service_pb2
+from askonce.v1 import decision_pb2, decision_service_pb2, reason_pb2
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -38,6 +38,16 @@ def decision(found: Decision, *, decision_id: str, fill_token: bytes = b"") -> d
     if found.candidate is not None:
         _fill_candidate(message.candidate, found.candidate, found)
     return message  # type: ignore[no-any-return]
+
+
+def failed(*, decision_id: str) -> decision_pb2.Decision:
+    """Return the message for a decision that could not be encoded: call the provider, store nothing."""
+    return decision_pb2.Decision(
+        decision_id=decision_id,
+        outcome=decision_pb2.OUTCOME_BYPASS,
+        bypass_reason=reason_pb2.BYPASS_REASON_STORE_FAILED,
+        cache_status="askonce; fwd=bypass; detail=store_failed",
+    )
 
 
 def _fill_candidate(message: decision_pb2.Candidate, candidate: Candidate, found: Decision) -> None:

@@ -1,0 +1,188 @@
+"""A fault inside never fails a Lookup: it is a bypass, in time, counted once, and logged without content."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import contextmanager
+
+import pytest
+from askonce_server.rpc import convert, encode
+from askonce_server.service import lookup, store
+from rpc.harness import (
+    answer,
+    describe,
+    filed,
+    outcome,
+    refused,
+    running,
+    seconds,
+    storing,
+    turns,
+    verdict,
+)
+
+MARK = "marker-of-a-customer"
+
+
+class Bug(Exception):
+    """A fault of our own; its text may hold what a customer wrote."""
+
+
+def fail(*_args, **_changes):
+    raise Bug(MARK)
+
+
+class Garbage:
+    """A view that answers in the wrong types."""
+
+    def __init__(self, **answers):
+        self._answers = answers
+
+    def generations(self, names):
+        return self._answers.get("generations", tuple(bytes(16) for _ in names))
+
+    def entry(self, _key):
+        return self._answers.get("entry")
+
+    def body(self, _entry):
+        return self._answers.get("body")
+
+
+def garbage(**answers):
+    @contextmanager
+    def read():
+        yield Garbage(**answers)
+
+    return read
+
+
+@contextmanager
+def breaking():
+    """A view that fails when it is closed."""
+    yield Garbage()
+    raise Bug(MARK)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running() as started:
+        yield started
+
+
+FAULTS = {
+    "the store cannot be read": lambda s, m: m.setattr(s.store, "read", fail),
+    "a view cannot be closed": lambda s, m: m.setattr(s.store, "read", breaking),
+    "generations of the wrong type": lambda s, m: m.setattr(s.store, "read", garbage(generations=None)),
+    "generations that are no bytes": lambda s, m: m.setattr(s.store, "read", garbage(generations=("a",))),
+    "an entry of the wrong type": lambda s, m: m.setattr(s.store, "read", garbage(entry="x")),
+    "the clock": lambda s, m: m.setattr(s._servicer._lookups, "_clock", None),
+    "a bug in deciding": lambda s, m: m.setattr(lookup, "decide", fail),
+    "a bug in planning": lambda s, m: m.setattr(lookup, "plan", fail),
+    "a bug in reading the content": lambda s, m: m.setattr(lookup, "read", fail),
+    "a bug in converting": lambda s, m: m.setattr(convert, "asked", fail),
+    "a bug in encoding": lambda s, m: m.setattr(encode, "decision", fail),
+    "a bug in signing": lambda s, m: m.setattr(s._servicer._tokens, "sign", fail),
+    "no randomness": lambda s, m: m.setattr(s._servicer, "_randomness", None),
+    "a recursion too deep": lambda s, m: m.setattr(lookup, "decide", _recurse),
+    "no memory": lambda s, m: m.setattr(lookup, "decide", _no_memory),
+}
+
+
+def _recurse(*args, **changes):
+    return _recurse(*args, **changes)
+
+
+def _no_memory(*_args, **_changes):
+    raise MemoryError
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_lookup_is_answered_with_a_bypass(server, monkeypatch, caplog, fault):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(server.sidecar._servicer._faults, "_last", {})
+    asked = describe(MARK, turns(f"{MARK} {fault}"))
+    before = server.stats()
+    with monkeypatch.context() as patch:
+        FAULTS[fault](server.sidecar, patch)
+        found = server.gateway.ask(asked, timeout=5)
+        items = [asked, describe(MARK, dialect=""), describe(MARK, turns("other"))]
+        results = server.gateway.ask_all(items)
+    for bypassed in (found, results[0].decision, results[2].decision):
+        assert verdict(bypassed) == "bypass store_failed"
+        assert bypassed.cache_status == "askonce; fwd=bypass; detail=store_failed"
+        assert not bypassed.fill_token
+        assert len(bypassed.decision_id) == 32
+    after = server.stats()
+    assert after.decisions - before.decisions in (3, 4)  # 4: a malformed item fails in converting, too
+    assert MARK not in caplog.text
+    assert "askonce.faults" in {record.name for record in caplog.records}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_sidecar_goes_on_as_if_nothing_had_been(server, monkeypatch, fault):
+    with monkeypatch.context() as patch:
+        FAULTS[fault](server.sidecar, patch)
+        server.gateway.ask(describe("after", turns(fault)))
+    asked = describe("after", turns(f"{fault}, later"))
+    server.gateway.fill(asked)
+    assert verdict(server.gateway.ask(asked)) == "hit exact"
+
+
+STORE_FAULTS = {
+    "the store cannot be written": lambda s, m: m.setattr(s.store, "put", fail),
+    "the store gives too few results": lambda s, m: m.setattr(s.store, "put", lambda _writes: []),
+    "the clock": lambda s, m: m.setattr(s._servicer._stores, "_clock", None),
+    "a bug in looking into the answer": lambda s, m: m.setattr(store, "inspect", fail),
+    "a bug in admitting": lambda s, m: m.setattr(store, "why_refuse", fail),
+    "a bug in verifying": lambda s, m: m.setattr(s._servicer._tokens, "verify", fail),
+    "a bug in converting": lambda s, m: m.setattr(convert, "filed", fail),
+    "no rules": lambda s, m: m.setattr(s._servicer._stores, "_rules", fail),
+}
+
+
+@pytest.mark.parametrize("fault", STORE_FAULTS)
+def test_a_store_is_refused_and_not_failed(server, monkeypatch, caplog, fault):
+    caplog.set_level(logging.DEBUG)
+    asked = describe(MARK, turns(f"{MARK} store {fault}"))
+    token = server.gateway.ask(asked).fill_token
+    before = server.stats()
+    with monkeypatch.context() as patch:
+        STORE_FAULTS[fault](server.sidecar, patch)
+        assert filed(server.gateway.store(token, answer(MARK))) == "store_failed"
+        results = server.gateway.store_all([storing(token, answer(MARK))] * 2)
+        assert [filed(result.response) for result in results] == ["store_failed"] * 2
+    assert server.stats().refusals - before.refusals == 3
+    assert outcome(server.gateway.ask(asked)) == "miss"
+    assert filed(server.gateway.store(token, answer(MARK))) == "stored"
+    assert MARK not in caplog.text
+
+
+def test_an_internal_error_of_an_admin_call_keeps_its_text_to_itself(server, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(server.sidecar._admin._tallies, "snapshot", fail)
+    refusal = refused(server.stats)
+    assert refusal.code.name == "INTERNAL"
+    assert refusal.info.reason == "INTERNAL"
+    assert MARK not in refusal.message
+    assert MARK not in caplog.text
+    assert "GetStats: Bug" in caplog.text
+
+
+def test_a_caller_with_a_small_budget_does_not_wait_for_a_permit(server, monkeypatch):
+    """All permits are taken: the answer comes within the budget, not after the server's own patience."""
+    permits = server.sidecar._servicer._permits._lookups
+    taken = 0
+    while permits.acquire(blocking=False):
+        taken += 1
+    try:
+        for ask in (
+            lambda: server.gateway.ask(describe("busy"), budget=seconds(0.05)),
+            lambda: server.gateway.ask(describe("busy"), timeout=0.4),
+        ):
+            started = time.monotonic()
+            assert verdict(ask()) == "bypass over_budget"
+            assert time.monotonic() - started < 0.4
+    finally:
+        permits.release(taken)
+    assert verdict(server.gateway.ask(describe("busy"), budget=seconds(0.05))) == "miss"
