@@ -43,7 +43,7 @@ def answer(**changes):
         cost_usd=0.25,
         source_request_id="req-1",
     )
-    return replace(base, **changes)
+    return base._replace(**changes)
 
 
 def write(name, *, scope="acme", body=None, matchers=(Matcher.EXACT, Matcher.NORMALIZED), **changes):
@@ -138,7 +138,7 @@ class EntryStoreContract:
         entries = [found(store, w.keys[0])[0] for w in (one, two)]
         assert entries[0].scope_root != entries[1].scope_root
         with store.read() as view:
-            strayed = replace(entries[0], scope_root=entries[1].scope_root, store_id=entries[0].store_id)
+            strayed = entries[0]._replace(scope_root=entries[1].scope_root, store_id=entries[0].store_id)
             assert view.body(strayed) is None
 
     @pytest.mark.parametrize("size", [0, 1, 1500, 4096, 70_000, MIB])

@@ -7,6 +7,7 @@ store, then the matchers in the rule's order: the first candidate that may be se
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import cast
 
 from askonce_server.core import keys
 from askonce_server.core.decision import (
@@ -63,8 +64,7 @@ class _Chain:
 
     def run(self) -> Deciding:
         values = yield ReadGenerations(self._scope.generation_names)
-        assert isinstance(values, tuple)
-        generations = Generations(self._scope.generation_names, values)
+        generations = Generations(self._scope.generation_names, cast("tuple[bytes, ...]", values))
         refresh = self._request.controls.mode is Mode.REFRESH
         for matcher in self._rule.strategy:
             key = self._key(matcher, generations)
