@@ -158,8 +158,8 @@ def why_bypassed(wanted: Descriptor, under: Rule | None = None, **asked: Any) ->
 
 
 def answer(**changes: Any) -> Answer:
-    plain = Answer(rule_id="r", start_ms=NOW, store_ms=NOW, expire_ms=NOW + HOUR, stream=False)
-    return replace(plain, **changes)
+    plain = {"rule_id": "r", "start_ms": NOW, "store_ms": NOW, "expire_ms": NOW + HOUR, "stream": False}
+    return Answer(**{**plain, **changes})
 
 
 def entry(key: EntryKey, **changes: Any) -> Entry:
