@@ -21,6 +21,13 @@ def web_address(value: str) -> str:
     return value
 
 
+PACKAGED_WINDOW = 256
+"""How many tokens the packaged MiniLM reads."""
+
+MaxText = Annotated[Count, Field(ge=1, le=1_000_000)]
+Dimensions = Annotated[Count, Field(ge=1, le=65536)]
+
+
 class OnnxEmbedder(Section):
     """A model that runs in this process."""
 
@@ -28,6 +35,23 @@ class OnnxEmbedder(Section):
     """Runs a model in this process, on onnxruntime."""
     path: FilePath | None = None
     """The folder with `model.onnx` and `tokenizer.json`; left out, the packaged MiniLM."""
+    pooling: Literal["mean", "cls", "none"] = "mean"
+    """Whether a vector is the mean of its tokens', the first token's, or `none`: the model pools itself."""
+    max_text: MaxText | None = None
+    """The greatest text that is embedded, in tokens; left out, what the model was made for."""
+
+    @field_validator("pooling", "max_text")
+    @classmethod
+    def _fits_the_packaged(cls, value: str | int | None, checked: ValidationInfo) -> str | int | None:
+        if "path" not in checked.data or checked.data["path"] is not None:
+            return value
+        if isinstance(value, str) and value != "mean":
+            raise ValueError("must be mean without path: the packaged model was made for it")
+        if isinstance(value, int) and value > PACKAGED_WINDOW:
+            raise ValueError(
+                f"must be at most {PACKAGED_WINDOW} without path: the packaged model reads no more"
+            )
+        return value
 
 
 class StaticEmbedder(Section):
@@ -38,7 +62,9 @@ class StaticEmbedder(Section):
     path: FilePath | None = None
     """The folder of a model2vec model; this or `package` is required."""
     package: Text | None = None
-    """The name of an installed package that holds the table; this or `path` is required."""
+    """The name of an installed package that holds the table (`wordllama`); this or `path` is required."""
+    max_text: MaxText | None = None
+    """The greatest text that is embedded, in tokens; left out, what the model was made for."""
 
     @field_validator("package")
     @classmethod
@@ -61,6 +87,14 @@ class HttpEmbedder(Section):
     """The name of the environment variable that holds its API key."""
     timeout: Annotated[Time, AfterValidator(Between(MS, timedelta(seconds=60)))] = timedelta(seconds=2)
     """How long one call may take."""
+    retries: Annotated[Count, Field(ge=0, le=10)] = 2
+    """How many calls may follow one that found no connection or was answered 429 or 5xx, if time is left."""
+    dim: Dimensions | None = None
+    """How many dimensions its vectors have; left out, as many as the first one."""
+    max_text: MaxText | None = None
+    """The greatest text that is embedded, in tokens; one less than its window if the service cuts texts."""
+    price_per_million_tokens: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] | None = None
+    """Its price in USD; left out, what it costs is unknown."""
 
 
 class ProvidedEmbedder(Section):
@@ -68,7 +102,7 @@ class ProvidedEmbedder(Section):
 
     kind: Literal["provided"]
     """Takes the vector that the gateway sends."""
-    dim: Annotated[Count, Field(ge=1, le=65536)]
+    dim: Dimensions
     """How many dimensions a vector has."""
 
 
