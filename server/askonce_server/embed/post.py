@@ -1,0 +1,151 @@
+"""Posts JSON to one URL, again where that may help, and never beyond a deadline."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import urllib3
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    NewConnectionError,
+    ProtocolError,
+    TimeoutError,  # noqa: A004 - the base of all its time-outs
+)
+
+from askonce_server.ports import EmbedderFailed, OverBudget
+
+_MOST_BYTES = 8 << 20
+"""A vector of 65,536 dimensions, in full decimals, has less than 2 MB."""
+_CHUNK_BYTES = 65536
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 1.0
+_WORTH_ANOTHER_TRY = frozenset({429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a service said."""
+
+    status: int
+    body: bytes
+    retry_after_seconds: float
+
+
+class Post:
+    """Posts bodies to `url`. Safe to call from any thread; connections are kept and shared."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        timeout_seconds: float,
+        retries: int,
+        connections: int,
+    ) -> None:
+        """Keep the settings. `timeout_seconds` bounds one try, `retries` is how many may follow the first."""
+        self._url = url
+        self._headers = dict(headers)
+        self._timeout_seconds = timeout_seconds
+        self._retries = retries
+        self._pool = urllib3.PoolManager(num_pools=1, maxsize=connections)
+
+    def __call__(self, body: bytes, *, deadline: float) -> Answer:
+        """Return the first answer that another try could not better; its status may be any.
+
+        Raises OverBudget when the `deadline` (of `time.monotonic`) comes first, and EmbedderFailed when there
+        is no answer. No error holds anything of `body`, of the answer or of a header.
+        """
+        for attempt in range(self._retries + 1):
+            pause = _pause_seconds(attempt)
+            try:
+                answer = self._once(body, deadline=deadline)
+            except _NoConnection as lost:
+                failed = EmbedderFailed(str(lost))
+            else:
+                if answer.status not in _WORTH_ANOTHER_TRY:
+                    return answer
+                failed = EmbedderFailed(f"the service answered {answer.status}")
+                pause = max(pause, answer.retry_after_seconds)
+            if attempt == self._retries or time.monotonic() + pause >= deadline:
+                break
+            time.sleep(pause)
+        raise failed
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._pool.clear()
+
+    def _once(self, body: bytes, *, deadline: float) -> Answer:
+        begun = time.monotonic()
+        limit = min(self._timeout_seconds, deadline - begun)
+        if limit <= 0:
+            raise OverBudget("the deadline had passed before the service was asked")
+        try:
+            return self._exchange(body, limit=limit, until=begun + limit)
+        except (NewConnectionError, ProtocolError) as error:  # the first of them is a TimeoutError too
+            raise _NoConnection(f"no connection: {type(error).__name__}") from error
+        except (TimeoutError, _StillSending) as error:
+            if limit < self._timeout_seconds:
+                raise OverBudget("the service had not answered by the deadline") from error
+            if isinstance(error, ConnectTimeoutError):
+                raise _NoConnection("no connection within the timeout") from error
+            raise EmbedderFailed(f"the service did not answer in {limit:g} s") from error
+        except HTTPError as error:
+            raise EmbedderFailed(f"the call failed: {type(error).__name__}") from error
+
+    def _exchange(self, body: bytes, *, limit: float, until: float) -> Answer:
+        response = self._pool.request(
+            "POST",
+            self._url,
+            body=body,
+            headers=self._headers,
+            timeout=urllib3.Timeout(connect=limit, read=limit),
+            retries=False,
+            redirect=False,  # the key would travel along
+            preload_content=False,
+        )
+        try:
+            received = _received(response, until=until)
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+        return Answer(response.status, received, _retry_after(response.headers.get("Retry-After")))
+
+
+class _NoConnection(Exception):
+    """There was no answer at all, so that another try may help."""
+
+
+class _StillSending(Exception):
+    """The answer began in time and had not ended in time."""
+
+
+def _received(response: urllib3.BaseHTTPResponse, *, until: float) -> bytes:
+    """Read the body, which a service could send byte by byte or without end."""
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := response.read1(_CHUNK_BYTES):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > _MOST_BYTES:
+            raise EmbedderFailed(f"the service answered with more than {_MOST_BYTES} bytes")
+        if time.monotonic() >= until:
+            raise _StillSending
+    return b"".join(chunks)
+
+
+def _pause_seconds(attempt: int) -> float:
+    """Return how long to wait after try number `attempt`, spread so that callers do not come back at once."""
+    longest = min(_FIRST_PAUSE_SECONDS * 2.0**attempt, _LONGEST_PAUSE_SECONDS)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+
+
+def _retry_after(value: str | None) -> float:
+    """Return the seconds that the service asks for; its other form, a date, is passed over."""
+    return float(value) if value is not None and value.isascii() and value.isdecimal() else 0.0
