@@ -157,6 +157,18 @@ def test_a_probe_that_never_ends_does_not_keep_it_half_open_for_ever(clock):
     assert breaker.enter() is not None
 
 
+def test_a_lost_probe_that_ends_late_has_no_say(clock):
+    breaker = made(clock)
+    fail(breaker, 5)
+    clock.now += 1
+    lost = breaker.enter()
+    clock.now += 30
+    fail(breaker)
+    breaker.succeed(lost)
+    assert breaker.state is BreakerState.OPEN
+    assert breaker.enter() is None
+
+
 def test_zero_failures_means_that_it_never_opens(clock):
     breaker = made(clock, failures=0)
     fail(breaker, 100)

@@ -169,6 +169,21 @@ def test_closing_under_a_call_ends_it_as_a_bypass(script, sidecar):
     asyncio.run(main())
 
 
+def test_a_call_that_closing_overtook_opens_nothing(sidecar):
+    client = askonce.AskOnce(sidecar.target, budget=5)
+    client._transport.close()
+    assert not client.lookup(CHAT).hit
+    assert client._transport._channels == []
+
+    async def main():
+        client = askonce.AsyncAskOnce(sidecar.target, budget=5)
+        await client._transport.close()
+        assert not (await client.lookup(CHAT)).hit
+        assert client._transport._opened == {}
+
+    asyncio.run(main())
+
+
 def test_a_client_outlives_its_event_loop(sidecar):
     client = askonce.AsyncAskOnce(sidecar.target, budget=5)
     before = None

@@ -318,6 +318,18 @@ def test_an_invalid_request_proves_that_the_sidecar_is_back(connect, script, sid
     assert breaker.state is BreakerState.CLOSED
 
 
+def test_a_size_limit_says_nothing_of_the_sidecar(connect, script, sidecar):
+    now = [0.0]
+    breaker = CircuitBreaker(failures=1, clock=lambda: now[0], jitter=lambda: 0.0)
+    client = connect(sidecar.target, breaker=breaker)
+    script.fail("Lookup", grpc.StatusCode.UNAVAILABLE)
+    client.lookup(CHAT)
+    now[0] += 1
+    script.fail("Lookup", grpc.StatusCode.RESOURCE_EXHAUSTED)
+    client.lookup(CHAT)
+    assert breaker.state is BreakerState.HALF_OPEN
+
+
 @pytest.mark.parametrize("bad", [{"budget": 0}, {"metadata": [("UPPER", "x")]}])
 def test_a_request_that_was_never_sent_is_no_probe(connect, script, sidecar, bad):
     now = [0.0]
