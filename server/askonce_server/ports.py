@@ -153,3 +153,6 @@ class Embedder(Protocol):
 
         Raises OverBudget, TextTooLong, TextUnreadable, EmbeddingMissing, EmbedderFailed.
         """
+
+    def close(self) -> None:
+        """Let go of threads and connections."""

@@ -35,9 +35,13 @@ class FakeEmbedder:
         self.work = work
         self.texts: list[str] = []
         self.threads: set[str] = set()
+        self.closed = False
 
     def count_tokens(self, text: str) -> int | None:
         return len(text.split())
+
+    def close(self) -> None:
+        self.closed = True
 
     def embed(self, text: str, *, deadline: float) -> Embedded:
         self.texts.append(text)
@@ -48,6 +52,7 @@ class FakeEmbedder:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are sent apart
     server: Service
 
     def do_POST(self) -> None:

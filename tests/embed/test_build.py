@@ -32,7 +32,6 @@ def test_a_service_is_asked_as_configured(section):
         )
         embedded = embedder.embed("text", deadline=soon())
         embedder.close()
-        embedder.embedder.close()
 
     assert isinstance(embedder, EmbedQueue)
     assert len(embedder._threads) == 3

@@ -86,12 +86,12 @@ def test_a_caller_is_answered_by_its_deadline_while_the_embedder_sleeps_ten_seco
 def test_whoever_comes_while_the_embedder_hangs_is_told_at_once(queue, gate):
     front = queue(lambda text: gate.wait(10))
     with pytest.raises(OverBudget):
-        front.embed("text", deadline=soon(0.1))
+        front.embed("text", deadline=soon(0.6))
 
     begun = time.monotonic()
     with pytest.raises(OverBudget, match="expected"):
-        front.embed("text", deadline=soon(0.05))
-    assert time.monotonic() - begun < 0.04
+        front.embed("text", deadline=begun + 0.5)
+    assert time.monotonic() - begun < 0.4
 
 
 def test_work_that_did_not_begin_in_time_is_dropped(queue, gate):
@@ -140,14 +140,14 @@ def test_no_more_texts_wait_than_it_has_room_for(queue, gate):
 
 
 def test_a_text_that_lately_took_longer_than_is_left_is_skipped_at_once(queue):
-    front = queue(lambda text: time.sleep(0.05))
+    front = queue(lambda text: time.sleep(0.3))
     front.embed("eight by", deadline=soon())
 
     begun = time.monotonic()
     with pytest.raises(OverBudget, match="expected"):
-        front.embed("eight at", deadline=soon(0.03))
-    assert time.monotonic() - begun < 0.02
-    assert front.embed("ten by ten", deadline=soon()).tokens == 10
+        front.embed("eight at", deadline=begun + 0.25)
+    assert time.monotonic() - begun < 0.2
+    assert front.embed("sixteen by sixteen", deadline=soon()).tokens == 18
 
 
 def test_the_wait_is_what_stands_before_one_shared_by_the_threads(queue, gate):
@@ -279,6 +279,7 @@ def test_a_closed_queue_fails_those_that_wait_and_those_that_come(queue, gate):
     with pytest.raises(EmbedderFailed, match="closed"):
         front.embed("text", deadline=soon())
     assert not any(thread.is_alive() for thread in front._threads)
+    assert front.embedder.closed
 
 
 def test_a_pace_is_learnt_for_texts_of_like_length_and_forgotten():

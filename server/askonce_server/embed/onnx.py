@@ -69,6 +69,9 @@ class OnnxEmbedder:
         ids = self._reader.ids(text)
         return Embedded(unit(self._pooled(ids), dim=self.dim), tokens=len(ids), cost_usd=None)
 
+    def close(self) -> None:
+        """Do nothing: the memory goes with the object."""
+
     def _pooled(self, ids: list[int]) -> npt.NDArray[np.float64]:
         tokens = np.array([ids])
         fed = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}

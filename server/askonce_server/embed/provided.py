@@ -51,3 +51,6 @@ class ProvidedEmbedder:
     def embed(self, text: str, *, deadline: float) -> Embedded:  # noqa: ARG002 - the port's shape
         """Raise EmbeddingMissing: only the gateway can."""
         raise EmbeddingMissing(f"{self.name} makes no vectors itself: the gateway sends them")
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""

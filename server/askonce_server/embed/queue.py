@@ -100,7 +100,7 @@ class EmbedQueue:
             return self._wait(time.monotonic())
 
     def close(self) -> None:
-        """Take no more texts, fail those that wait, and give those under way a moment."""
+        """Take no more texts, fail those that wait, give those under way a moment, and close the embedder."""
         with self._changed:
             self._closed = True
             waiting, threads = list(self._waiting), list(self._threads)
@@ -112,6 +112,7 @@ class EmbedQueue:
         for thread in threads:
             if thread is not None:
                 thread.join(max(0.0, until - time.monotonic()))
+        self.embedder.close()
 
     def _enter(self, text: str, deadline: float) -> _Ticket:
         with self._changed:

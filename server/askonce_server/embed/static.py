@@ -82,6 +82,9 @@ class StaticEmbedder:
             raise EmbedderFailed(f"the table broke: {type(error).__name__}") from error
         return Embedded(unit(mean, dim=self.dim), tokens=len(ids), cost_usd=None)
 
+    def close(self) -> None:
+        """Do nothing: the memory goes with the object."""
+
 
 def _model2vec(folder: Path) -> _Table:
     if not folder.is_dir():  # model2vec would take the path for a name and ask a hub for it
