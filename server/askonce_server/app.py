@@ -27,6 +27,7 @@ from askonce_server.ports import Clock, EntryStore, StoreUnavailable
 from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.drain import Health, drain
+from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
 from askonce_server.rpc.permits import Limits
 from askonce_server.service.faults import FaultLog
@@ -79,6 +80,7 @@ class Sidecar:
         self._locks: list[SocketLock] = []
         self._pools: list[ThreadPoolExecutor] = []
         self._stopped = threading.Event()
+        self._gate = Gate()
         self.rules = core_rules(config)
         limits = Limits(
             threads=config.threads,
@@ -126,6 +128,9 @@ class Sidecar:
         try:
             self._listen()
         except BaseException:
+            self._gate.close()
+            for one in self._servers:
+                one.start()  # only what was started can be stopped, and lets go of its addresses
             self.stop()
             raise
         for one in self._servers:
@@ -136,11 +141,11 @@ class Sidecar:
 
     def _listen(self) -> None:
         config = self._config
-        server = self._server([self._servicer.handler()], [decision.SERVICE], workers=self._workers)
+        server = self._server([self._servicer.handler(self._gate)], [decision.SERVICE], workers=self._workers)
         self._bind(server, config.listen, config.tls)
         if config.admin is not None:
             admins = self._server(
-                [self._admin.handler()],
+                [self._admin.handler(self._gate)],
                 [admin.SERVICE],
                 workers=_ADMIN_THREADS,
                 interceptors=_bearer(self._admin_token),
@@ -156,6 +161,7 @@ class Sidecar:
         drain(
             self._servers,
             self.health,
+            self._gate,
             delay_seconds=section.delay.total_seconds(),
             grace_seconds=section.grace.total_seconds(),
         )

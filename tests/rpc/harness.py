@@ -29,7 +29,11 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 Descriptor = descriptor_pb2.RequestDescriptor
 HELLO = [{"role": "user", "content": "hi"}]
 DEADLINE_SECONDS = 30.0
-_OPTIONS = (("grpc.default_authority", "localhost"), ("grpc.max_receive_message_length", -1))
+_OPTIONS = (
+    ("grpc.default_authority", "localhost"),
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.use_local_subchannel_pool", 1),  # no connection, and no back-off, is shared with another test
+)
 
 
 # --- requests -------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from askonce.v1 import admin_service_pb2
 from askonce_server.core.keys import KEY_SCHEMA
 from askonce_server.core.rules import Rule
 from askonce_server.ports import EntryStore, StoreUnavailable
-from askonce_server.rpc.handlers import handler, not_yet, parse
+from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.status import NotYet
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.tallies import Tallies, total
@@ -39,8 +39,8 @@ class AdminServicer:
         self._faults = faults
         self._started = time.monotonic()
 
-    def handler(self) -> grpc.GenericRpcHandler:
-        """Return the service's handler."""
+    def handler(self, gate: Gate) -> grpc.GenericRpcHandler:
+        """Return the service's handler, whose calls go through `gate`."""
         return handler(
             SERVICE,
             {
@@ -52,6 +52,7 @@ class AdminServicer:
                 "Explain": not_yet("Explain"),
             },
             faults=self._faults,
+            gate=gate,
         )
 
     def get_server_info(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:

@@ -16,7 +16,7 @@ from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
 from askonce_server.rpc import convert, encode, validate
 from askonce_server.rpc.batch import BatchOfDecisions
-from askonce_server.rpc.handlers import handler, not_yet, parse
+from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
@@ -55,8 +55,8 @@ class DecisionServicer:
         self._permits = Permits(limits)
         self._memo = PlanMemo()
 
-    def handler(self) -> grpc.GenericRpcHandler:
-        """Return the service's handler."""
+    def handler(self, gate: Gate) -> grpc.GenericRpcHandler:
+        """Return the service's handler, whose calls go through `gate`."""
         return handler(
             SERVICE,
             {
@@ -68,6 +68,7 @@ class DecisionServicer:
                 "RecordFeedback": not_yet("RecordFeedback"),
             },
             faults=self._faults,
+            gate=gate,
         )
 
     def lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:

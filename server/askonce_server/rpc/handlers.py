@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Condition, Lock
 from typing import Any, TypeVar
 
 import grpc
@@ -26,10 +27,45 @@ def parse(message_type: type[MessageT], raw: bytes) -> MessageT:
         raise MalformedRequest([Violation("request", text)]) from None
 
 
-def handler(service: str, methods: Mapping[str, Method], *, faults: FaultLog) -> grpc.GenericRpcHandler:
+class Gate:
+    """Counts the calls that are being answered, and turns new ones away once it is closed."""
+
+    def __init__(self) -> None:
+        self._changed = Condition(Lock())
+        self._calls = 0
+        self._closed = False
+
+    def __enter__(self) -> None:
+        """Begin a call. Raises Draining."""
+        with self._changed:
+            if self._closed:
+                raise status.Draining
+            self._calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        """End a call."""
+        with self._changed:
+            self._calls -= 1
+            if self._closed:
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Turn away every call that has not begun."""
+        with self._changed:
+            self._closed = True
+
+    def wait_until_idle(self, timeout_seconds: float) -> bool:
+        """Return whether every call that began has ended in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._calls, timeout_seconds)
+
+
+def handler(
+    service: str, methods: Mapping[str, Method], *, faults: FaultLog, gate: Gate
+) -> grpc.GenericRpcHandler:
     """Return the handler of a service whose methods take and return bytes."""
     table: dict[str, Any] = {
-        name: grpc.unary_unary_rpc_method_handler(_mapped(name, method, faults))
+        name: grpc.unary_unary_rpc_method_handler(_mapped(name, method, faults, gate))
         for name, method in methods.items()
     }
     return grpc.method_handlers_generic_handler(service, table)
@@ -44,10 +80,11 @@ def not_yet(name: str) -> Method:
     return method
 
 
-def _mapped(name: str, method: Method, faults: FaultLog) -> Method:
+def _mapped(name: str, method: Method, faults: FaultLog, gate: Gate) -> Method:
     def mapped(raw: bytes, context: grpc.ServicerContext) -> bytes:
         try:
-            return method(raw, context)
+            with gate:
+                return method(raw, context)
         except Exception as error:
             if not status.is_told(error):
                 faults.record(name, error)

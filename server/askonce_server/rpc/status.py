@@ -36,13 +36,21 @@ class NotYet(Exception):
     """The RPC is part of the contract but not of this version."""
 
 
+class Draining(Exception):
+    """The server is shutting down and takes no new calls."""
+
+    def __init__(self) -> None:
+        """Say what to do instead."""
+        super().__init__("the server is draining; call the provider, or another instance")
+
+
 class Unauthenticated(Exception):
     """The caller did not show what it must show."""
 
 
 def is_told(error: Exception) -> bool:
     """Whether the caller is told what is wrong. Anything else is a fault inside, to be logged."""
-    return isinstance(error, MalformedRequest | TooLarge | NotYet | Unauthenticated)
+    return isinstance(error, MalformedRequest | TooLarge | NotYet | Draining | Unauthenticated)
 
 
 def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
@@ -62,6 +70,8 @@ def to_status(error: Exception) -> status_pb2.Status:
         return _status(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error), "TOO_LARGE", sizes)
     if isinstance(error, NotYet):
         return _status(grpc.StatusCode.UNIMPLEMENTED, str(error), "NOT_YET_IMPLEMENTED", {})
+    if isinstance(error, Draining):
+        return _status(grpc.StatusCode.UNAVAILABLE, str(error), "DRAINING", {})
     if isinstance(error, Unauthenticated):
         return _status(grpc.StatusCode.UNAUTHENTICATED, str(error), "UNAUTHENTICATED", {})
     return _status(grpc.StatusCode.INTERNAL, "something failed inside; see the log", "INTERNAL", {})
