@@ -218,6 +218,13 @@ def test_no_result_shows_content_tokens_or_bodies_in_its_repr(client, script):
     assert all("SECRET" not in repr(thing) for thing in things)
 
 
+def test_enums_print_as_their_names():
+    assert f"{askonce.BypassReason.SCOPE_MISSING} {askonce.Outcome.HIT:>5}" == "scope_missing   hit"
+    assert str(askonce.RefusalReason.NOTHING_TO_FILL) == "nothing_to_fill"
+    assert askonce.BypassReason.SCOPE_MISSING == 4
+    assert not askonce.BypassReason.NONE
+
+
 def _names(prefix: str, values) -> dict[str, int]:
     return {name.removeprefix(prefix): number for name, number in values.items() if number}
 

@@ -47,6 +47,12 @@ def test_all_violations_and_the_reason_reach_the_caller(client, script):
     )
 
 
+def test_a_violation_that_the_message_names_is_not_printed_twice():
+    violations = [askonce.Violation("a", "is missing"), askonce.Violation("b", "is odd")]
+    error = askonce.InvalidRequest("a: is missing", code="INVALID_ARGUMENT", violations=violations)
+    assert str(error) == "INVALID_ARGUMENT: a: is missing (b: is odd)"
+
+
 def test_a_limit_that_was_exceeded_is_named(client, script):
     details = packed(error_details_pb2.ErrorInfo(reason="REQUEST_TOO_LARGE", metadata={"limit": "8388608"}))
     script.fail("Store", grpc.StatusCode.RESOURCE_EXHAUSTED, "too large", details)

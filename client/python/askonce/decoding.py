@@ -88,7 +88,7 @@ def decision(message: decision_pb2.Decision, *, omit_body: bool, twin_of: Decisi
 def no_decision(error: AskOnceError) -> Decision:
     """Return the bypass that stands for a decision that never came."""
     reason = BypassReason[error.local_reason]
-    status = f"askonce; fwd=bypass; detail={reason.name.lower()}"
+    status = f"askonce; fwd=bypass; detail={reason}"
     return Decision(outcome=Outcome.BYPASS, bypass_reason=reason, cache_status=status, error=error)
 
 

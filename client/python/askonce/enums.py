@@ -10,7 +10,17 @@ from enum import IntEnum
 from typing import Self
 
 
-class _OpenEnum(IntEnum):
+class _Named(IntEnum):
+    """An enum that prints as the lower-case name that the sidecar's telemetry uses, not as a number."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+
+class _OpenEnum(_Named):
     """An enum that reads a number it does not know as UNKNOWN instead of failing."""
 
     @classmethod
@@ -18,7 +28,7 @@ class _OpenEnum(IntEnum):
         return cls["UNKNOWN"] if isinstance(value, int) else None
 
 
-class Outcome(IntEnum):
+class Outcome(_Named):
     """What the caller has to do. A number that this client does not know reads as BYPASS."""
 
     HIT = 1
@@ -33,7 +43,7 @@ class Outcome(IntEnum):
         return cls.BYPASS if isinstance(value, int) else None
 
 
-class StoreOutcome(IntEnum):
+class StoreOutcome(_Named):
     """What became of a Store. A number that this client does not know reads as REFUSED."""
 
     STORED = 1
@@ -75,7 +85,7 @@ class BodyShape(_OpenEnum):
     JSON = 2
 
 
-class CacheMode(IntEnum):
+class CacheMode(_Named):
     """What the caller allows the cache to do for one request."""
 
     DEFAULT = 1
@@ -88,7 +98,7 @@ class CacheMode(IntEnum):
     """Read, but do not write."""
 
 
-class Verdict(IntEnum):
+class Verdict(_Named):
     """A judgement on a served answer."""
 
     CORRECT = 1

@@ -52,7 +52,8 @@ class AskOnceError(Exception):
         self.violations = tuple(violations)
 
     def __str__(self) -> str:
-        fields = "; ".join(f"{v.field}: {v.description}" for v in self.violations)
+        unsaid = [v for v in self.violations if v.description not in self.message]
+        fields = "; ".join(f"{v.field}: {v.description}" for v in unsaid)
         text = f"{self.code}: {self.message}" if self.code else self.message
         return f"{text} ({fields})" if fields else text
 
