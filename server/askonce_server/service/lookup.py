@@ -125,7 +125,8 @@ def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
     rule = first_match(rules, descriptor, stream=stream)
     violations = [*asked.violations, *reading.violations]
     if asked.known_fields:
-        violations += content_violations(descriptor, reading.parts)
+        if not any(violation.field == "descriptor.content" for violation in asked.violations):
+            violations += content_violations(descriptor, reading.parts)
         violations += stream_violations(descriptor, reading.parts)
     violations += control_violations(controls)
     violations += ttl_violations("controls.ttl", controls.ttl_ms, rule)
