@@ -90,7 +90,7 @@ def key_policy(policy: KeyPolicy, matcher: Matcher) -> bytes:
         policy.identity.value.encode(),
         b"shared" if policy.stream_shared else b"separate",
         b"class" if policy.params_class else b"all_except",
-        frame(*(name.encode() for name in policy.ignore_params)),
+        frame(*(name.encode() for name in sorted(set(policy.ignore_params)))),
     ]
     if matcher is Matcher.NORMALIZED:
         parts += [b"on" if policy.normalized_guard else b"off", b"true" if policy.case_fold else b"false"]
