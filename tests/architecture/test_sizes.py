@@ -1,0 +1,36 @@
+"""A file has one reason to change, and a function fits on a screen."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from architecture.repository import CLIENT, SERVER, modules
+
+MAX_LINES, MAX_STATEMENT_LINES = 300, 40
+COMPOSITION = "askonce_server.app"
+"""Names every part and wires it: it may be a little longer than what it wires."""
+TABLES = "askonce_server.core.guards.lexicon."
+"""Lists of words, not code."""
+MODULES = [*modules(SERVER), *modules(CLIENT)]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_no_module_is_too_long(module):
+    limit = 350 if module.name == COMPOSITION else MAX_LINES
+    lines = len(module.path.read_text(encoding="utf-8").splitlines())
+    assert lines <= limit or module.name.startswith(TABLES)
+
+
+def body_lines(function):
+    """Count the lines of a function's statements: neither its parameters nor its docstring are work."""
+    first = 1 if ast.get_docstring(function) and len(function.body) > 1 else 0
+    return function.end_lineno - function.body[first].lineno + 1
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_no_function_is_too_long(module):
+    limit = 50 if module.name == COMPOSITION else MAX_STATEMENT_LINES
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = [node for node in ast.walk(module.tree) if isinstance(node, kinds)]
+    assert {node.name: body_lines(node) for node in functions if body_lines(node) > limit} == {}
