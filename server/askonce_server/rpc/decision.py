@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import uuid4
 
 import grpc
@@ -16,6 +17,7 @@ from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
 from askonce_server.rpc import convert, encode, validate
 from askonce_server.rpc.batch import BatchOfDecisions
+from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.permits import Limits, Permits
@@ -27,6 +29,7 @@ from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 
 SERVICE = "askonce.v1.DecisionService"
+_ID_BYTES = 16
 _WAIT_SECONDS = 1.0
 """How long a call waits for a permit at most."""
 
@@ -48,7 +51,7 @@ class DecisionServicer:
         self._lookups = lookups
         self._stores = stores
         self._tokens = tokens
-        self._randomness = randomness
+        self._randomness: Randomness = DrawnAhead(randomness)
         self._limits = limits
         self._tallies = tallies
         self._faults = faults
@@ -75,8 +78,7 @@ class DecisionServicer:
         """Answer a Lookup."""
         self._check_size(raw)
         with self._permits.bytes_in_flight(len(raw)) as fits:
-            message = self._message(self._decide(raw, context, fits=fits))
-            return decision_service_pb2.LookupResponse(decision=message).SerializeToString()
+            return self._response(self._decide(raw, context, fits=fits))
 
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
@@ -222,14 +224,29 @@ class DecisionServicer:
                 self._tallies.stored(RefusalReason.STORE_FAILED)
             return [Stored(RefusalReason.STORE_FAILED) for _ in admitted]
 
+    def _response(self, decision: Decision) -> bytes:
+        try:
+            response = decision_service_pb2.LookupResponse(decision=self._fields(decision))
+            return response.SerializeToString()
+        except Exception as error:
+            fields = self._failed_fields(error)
+            return decision_service_pb2.LookupResponse(decision=fields).SerializeToString()
+
     def _message(self, decision: Decision) -> decision_pb2.Decision:
         try:
-            token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
-            decision_id = self._randomness.token(16).hex()
-            return encode.decision(decision, decision_id=decision_id, fill_token=token)
-        except Exception as error:  # it has been counted as what it was
-            self._faults.record("encoding a decision", error)
-            return encode.failed(decision_id=uuid4().hex)
+            return decision_pb2.Decision(**self._fields(decision))
+        except Exception as error:
+            return decision_pb2.Decision(**self._failed_fields(error))
+
+    def _fields(self, decision: Decision) -> dict[str, Any]:
+        token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
+        decision_id = self._randomness.token(_ID_BYTES).hex()
+        return encode.decision(decision, decision_id=decision_id, fill_token=token)
+
+    def _failed_fields(self, error: Exception) -> dict[str, Any]:
+        """Return what stands in for a decision that cannot be encoded; it was counted as what it was."""
+        self._faults.record("encoding a decision", error)
+        return encode.failed(decision_id=uuid4().hex)
 
 
 def _items(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:

@@ -1,11 +1,15 @@
-"""How much may go on at once: work permits, and the bytes of all requests in flight."""
+"""How much may go on at once: work permits, and the bytes of all requests in flight.
+
+Every call passes here, so its guards are written out as classes: generators cost more than twice as much.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock, Semaphore
+from queue import Empty, SimpleQueue
+from threading import Lock
+from types import TracebackType
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,61 +42,120 @@ class Limits:
 class Permits:
     """Permits for work. Lookups and Stores have their own, so that neither can starve the other.
 
-    `patience` returns how many seconds a call may wait for a permit; it is asked only when none is free.
+    Each method returns a block to be entered, which gives whether the permit was had. `patience` returns how
+    many seconds a call may wait for one; it is asked only when none is free.
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._lookups = Semaphore(limits.threads)
-        self._stores = Semaphore(max(1, limits.threads // 4))
-        self._storing = Semaphore(limits.storing)
-        self._lock = Lock()
-        self._in_flight = 0
-        self._limit = limits.max_in_flight_bytes
+        self._lookups = _Semaphore(limits.threads)
+        self._stores = _Semaphore(max(1, limits.threads // 4))
+        self._storing = _Semaphore(limits.storing)
+        self._bytes = _Bytes(limits.max_in_flight_bytes)
 
-    @contextmanager
-    def lookup(self, patience: Callable[[], float]) -> Iterator[bool]:
+    def lookup(self, patience: Callable[[], float]) -> _Held:
         """Hold a permit for a lookup. Gives False when none came free in time."""
-        held = _acquire(self._lookups, patience)
-        try:
-            yield held
-        finally:
-            if held:
-                self._lookups.release()
+        return _Held(self._lookups, patience)
 
-    @contextmanager
-    def store(self, patience: Callable[[], float]) -> Iterator[bool]:
+    def store(self, patience: Callable[[], float]) -> _Held:
         """Hold a permit for judging an answer. Gives False when none came free in time."""
-        held = _acquire(self._stores, patience)
-        try:
-            yield held
-        finally:
-            if held:
-                self._stores.release()
+        return _Held(self._stores, patience)
 
-    @contextmanager
-    def storing(self) -> Iterator[bool]:
+    def storing(self) -> _Held:
         """Count a Store as under way. Gives False, at once, when too many are already."""
-        held = self._storing.acquire(blocking=False)
-        try:
-            yield held
-        finally:
-            if held:
-                self._storing.release()
+        return _Held(self._storing, None)
 
-    @contextmanager
-    def bytes_in_flight(self, size: int) -> Iterator[bool]:
+    def bytes_in_flight(self, size: int) -> _Counted:
         """Account for a request of `size` bytes. Gives False when too many are in flight already."""
-        with self._lock:
-            fits = self._in_flight + size <= self._limit
-            if fits:
-                self._in_flight += size
+        return _Counted(self._bytes, size)
+
+
+class _Semaphore:
+    """`threading.Semaphore` over a queue that is written in C: a fifth of the cost where nobody waits."""
+
+    __slots__ = ("_permits",)
+
+    def __init__(self, permits: int) -> None:
+        self._permits: SimpleQueue[None] = SimpleQueue()
+        self.release(permits)
+
+    def acquire(self, *, blocking: bool = True, timeout: float | None = None) -> bool:
+        """Take a permit; return whether there was one, or came one within `timeout` seconds."""
         try:
-            yield fits
-        finally:
-            if fits:
-                with self._lock:
-                    self._in_flight -= size
+            self._permits.get(blocking, timeout)
+        except Empty:
+            return False
+        return True
+
+    def release(self, permits: int = 1) -> None:
+        """Give permits back."""
+        for _ in range(permits):
+            self._permits.put(None)
 
 
-def _acquire(permits: Semaphore, patience: Callable[[], float]) -> bool:
-    return permits.acquire(blocking=False) or permits.acquire(timeout=max(0.0, patience()))
+class _Held:
+    """A permit, for as long as the block lasts."""
+
+    __slots__ = ("_held", "_patience", "_permits")
+
+    def __init__(self, permits: _Semaphore, patience: Callable[[], float] | None) -> None:
+        self._permits = permits
+        self._patience = patience
+        self._held = False
+
+    def __enter__(self) -> bool:
+        permits, patience = self._permits, self._patience
+        self._held = permits.acquire(blocking=False) or (
+            patience is not None and permits.acquire(timeout=max(0.0, patience()))
+        )
+        return self._held
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._held:
+            self._permits.release()
+
+
+class _Bytes:
+    """How many bytes are in flight, and may be."""
+
+    __slots__ = ("_lock", "_most", "_now")
+
+    def __init__(self, most: int) -> None:
+        self._lock = Lock()
+        self._most = most
+        self._now = 0
+
+    def take(self, size: int) -> bool:
+        """Account for `size` bytes unless that is too many."""
+        with self._lock:
+            if self._now + size > self._most:
+                return False
+            self._now += size
+            return True
+
+    def give(self, size: int) -> None:
+        """Take `size` bytes off the account."""
+        with self._lock:
+            self._now -= size
+
+
+class _Counted:
+    """A request's bytes on the account, for as long as the block lasts."""
+
+    __slots__ = ("_bytes", "_fits", "_size")
+
+    def __init__(self, account: _Bytes, size: int) -> None:
+        self._bytes = account
+        self._size = size
+        self._fits = False
+
+    def __enter__(self) -> bool:
+        self._fits = self._bytes.take(self._size)
+        return self._fits
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._fits:
+            self._bytes.give(self._size)

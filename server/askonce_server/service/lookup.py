@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 from askonce_server.core.decide import decide
 from askonce_server.core.decision import Decision, Request, bypass
@@ -80,14 +82,7 @@ class LookupService:
         now_ms = self._clock.now_ms()
         decisions: list[Decision] = []
         try:
-            with ExitStack() as stack:
-                opened: list[ReadView] = []
-
-                def view() -> ReadView:
-                    if not opened:
-                        opened.append(stack.enter_context(self._store.read()))
-                    return opened[0]
-
+            with _OneView(self._store) as view:
                 decisions = [self._decide(plan, view, now_ms) for plan in plans]
         except Exception as error:
             self._faults.record("closing a view", error)
@@ -111,6 +106,34 @@ class LookupService:
         finally:
             if plan.derivation is not None:
                 plan.derivation.forget()
+
+
+class _OneView:
+    """The one view of a call: opened when it is first asked for, closed at the end of the block."""
+
+    __slots__ = ("_opened", "_store", "_view")
+
+    def __init__(self, store: EntryStore) -> None:
+        self._store = store
+        self._opened: AbstractContextManager[ReadView] | None = None
+        self._view: ReadView | None = None
+
+    def __call__(self) -> ReadView:
+        """Return the view. Raises StoreUnavailable."""
+        if self._view is None:
+            opened = self._store.read()
+            self._view = opened.__enter__()
+            self._opened = opened
+        return self._view
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._opened is not None:
+            self._opened.__exit__(kind, fault, trace)
 
 
 def _failed(plan: Plan, now_ms: int) -> Decision:

@@ -6,7 +6,7 @@ from collections import Counter
 from threading import Lock
 
 from askonce_server.core.decision import Decision
-from askonce_server.core.reasons import DenyReason, Outcome, RefusalReason
+from askonce_server.core.reasons import DenyReason, Matcher, Outcome, RefusalReason
 
 
 class Tallies:
@@ -18,12 +18,12 @@ class Tallies:
 
     def decided(self, decision: Decision) -> None:
         """Count a decision."""
-        names = [_name(decision)]
-        if decision.shadow and decision.candidate is not None and decision.deny_reason is None:
-            names.append("shadow.would_hit")
+        name = _name(decision)
+        would_hit = decision.shadow and decision.candidate is not None and decision.deny_reason is None
         with self._lock:
-            for name in names:
-                self._counts[name] += 1
+            self._counts[name] += 1
+            if would_hit:
+                self._counts["shadow.would_hit"] += 1
 
     def stored(self, refusal: RefusalReason | None) -> None:
         """Count a Store: acknowledged when `refusal` is None."""
@@ -40,7 +40,7 @@ class Tallies:
 def _name(decision: Decision) -> str:
     if decision.outcome is Outcome.HIT:
         assert decision.kind is not None
-        return _HITS[decision.kind.name]
+        return _HITS[decision.kind]
     if decision.outcome is Outcome.BYPASS:
         reason = decision.bypass_reason
         return f"bypass.{reason.name.lower() if reason else 'unspecified'}"
@@ -49,7 +49,7 @@ def _name(decision: Decision) -> str:
     return f"miss.{decision.deny_reason.name.lower() if decision.deny_reason else 'no_entry'}"
 
 
-_HITS = {name: f"hit.{name.lower()}" for name in ("EXACT", "NORMALIZED", "SEMANTIC")}
+_HITS = {matcher: f"hit.{matcher.name.lower()}" for matcher in Matcher}
 
 
 def total(counts: dict[str, int], kind: str) -> int:
