@@ -3,12 +3,12 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.sidecar_process import small_disk
+from faults.sidecar_process import Forked, small_disk
 from rpc.harness import Running, running, short_folder
 
 
@@ -29,6 +29,13 @@ def start() -> Iterator[Callable[..., Running]]:
             return stack.enter_context(running(where, **settings))
 
         yield begin
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Forked]:
+    """What starts sidecar processes at once."""
+    with closing(Forked()) as started:
+        yield started
 
 
 @pytest.fixture

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import grpc
 from rpc.harness import Gateway, Place
 
 _SERVE = "import sys; from askonce_server.cli import main; sys.exit(main())"
+_FORK = """
+import os, signal, sys
+from askonce_server import app
+from askonce_server.config.load import load
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    config, log = line.rstrip("\\n").split("\\t")
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), 2)
+        os._exit(app.serve(load(config, {})))
+    print(child, flush=True)
+"""
 _HOLD = """
 import sys, lmdb
 env = lmdb.open(sys.argv[1], map_size=int(sys.argv[2]), max_dbs=32)
@@ -26,43 +40,36 @@ with env.begin(write=True) as txn:
 START_SECONDS = 60.0
 
 
-class SidecarProcess:
-    """`askonce serve` on a place of its own."""
+class Served:
+    """A sidecar in a process of its own."""
 
-    def __init__(self, place: Place, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, place: Place, pid: int) -> None:
         self.place = place
+        self.pid = pid
         self.log = place.folder / "log"
-        command = [sys.executable, "-c", _SERVE, "serve", "--config", str(place.config_file)]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stderr=log, env={**os.environ, **(environ or {})})
-        self.pid = self.process.pid
+
+    def alive(self) -> bool:
+        return Path(f"/proc/{self.pid}").exists()
 
     def wait_until_serving(self) -> Gateway:
         """Return a gateway once the sidecar answers."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
-            assert self.process.poll() is None, self.log.read_text()
+            assert self.alive(), self.log.read_text()
             gateway = Gateway(self.place.unix)
             try:
                 if gateway.serving() == "SERVING":
                     return gateway
-            except Exception:  # it is not there yet
+            except grpc.RpcError:  # it is not there yet
                 gateway.close()
-            time.sleep(0.05)
+            time.sleep(0.02)
         raise AssertionError(f"did not start: {self.log.read_text()}")
-
-    def signal(self, number: int) -> None:
-        self.process.send_signal(number)
 
     def kill(self) -> None:
         """End it as `kill -9` does."""
-        self.process.kill()
-        self.process.wait(timeout=30)
-
-    def terminate(self, *, timeout: float = 30.0) -> int:
-        """Ask it to stop and return its exit status."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=timeout)
+        os.kill(self.pid, signal.SIGKILL)
+        while self.alive():
+            time.sleep(0.002)
 
     def open_files(self) -> int:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
@@ -75,15 +82,66 @@ class SidecarProcess:
         raise KeyError(name)
 
 
+class SidecarProcess(Served):
+    """`askonce serve`."""
+
+    def __init__(self, place: Place) -> None:
+        command = [sys.executable, "-c", _SERVE, "serve", "--config", str(place.config_file)]
+        with (place.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, stderr=log)
+        super().__init__(place, self.process.pid)
+
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def send(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def terminate(self, *, timeout: float = 30.0) -> int:
+        """Ask it to stop and return its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=timeout)
+
+
 @contextmanager
-def sidecar(place: Place, environ: Mapping[str, str] | None = None) -> Iterator[SidecarProcess]:
+def sidecar(place: Place) -> Iterator[SidecarProcess]:
     """A sidecar process that is gone when the block ends."""
-    process = SidecarProcess(place, environ)
+    process = SidecarProcess(place)
     try:
         yield process
     finally:
-        if process.process.poll() is None:
+        if process.alive():
             process.kill()
+
+
+class Forked:
+    """Starts sidecars at once, forked from a process that has read their code and done nothing else."""
+
+    def __init__(self) -> None:
+        pipe = subprocess.PIPE
+        self._parent = subprocess.Popen([sys.executable, "-c", _FORK], stdin=pipe, stdout=pipe, text=True)
+
+    @contextmanager
+    def sidecar(self, place: Place) -> Iterator[Served]:
+        """A sidecar process that is gone when the block ends."""
+        parent = self._parent
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        parent.stdin.write(f"{place.config_file}\t{place.folder / 'log'}\n")
+        parent.stdin.flush()
+        served = Served(place, int(parent.stdout.readline()))
+        try:
+            yield served
+        finally:
+            if served.alive():
+                served.kill()
+
+    def close(self) -> None:
+        self._parent.kill()
+        self._parent.wait(timeout=30)
+        for stream in (self._parent.stdin, self._parent.stdout):
+            assert stream is not None
+            stream.close()
 
 
 @contextmanager
@@ -113,9 +171,3 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def shuffled(count: int) -> list[int]:
-    order = list(range(count))
-    random.Random(count).shuffle(order)
-    return order

@@ -224,7 +224,7 @@ def test_a_signal_under_load_loses_nothing_that_was_acknowledged(folder, number)
         callers = [pool.submit(load.run, worker) for worker in range(8)] + [pool.submit(load.watch)]
         while len(load.acknowledged) < 100:
             time.sleep(0.01)
-        server.signal(number)
+        server.send(number)
         assert server.process.wait(timeout=30) == 0
         load.done.set()
         for caller in callers:

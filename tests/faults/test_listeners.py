@@ -58,14 +58,14 @@ def test_a_second_process_on_one_socket_says_so_and_ends(folder):
         gateway.close()
 
 
-def test_a_second_process_on_one_store_says_so(folder):
+def test_a_second_process_on_one_store_says_so(forked, folder):
     place = Place(folder)
     (folder / "b").mkdir()
     other = Place(folder / "b", store={"path": str(place.store), "max_bytes": "64MiB"})
     with ExitStack() as stack:
-        first = stack.enter_context(sidecar(place))
+        first = stack.enter_context(forked.sidecar(place))
         first.wait_until_serving().close()
-        second = stack.enter_context(sidecar(other))
+        second = stack.enter_context(forked.sidecar(other))
         gateway = second.wait_until_serving()
         assert gateway.serving("askonce.store") == "NOT_SERVING"
         assert verdict(gateway.ask(describe())) == "bypass store_failed"
@@ -113,13 +113,13 @@ def test_the_socket_of_a_server_that_is_gone_is_taken_over(start, folder):
     assert verdict(server.gateway.ask(describe())) == "miss"
 
 
-def test_the_socket_of_a_killed_server_is_taken_over(folder):
+def test_the_socket_of_a_killed_server_is_taken_over(forked, folder):
     place = Place(folder)
-    with sidecar(place) as first:
+    with forked.sidecar(place) as first:
         first.wait_until_serving().close()
         first.kill()
     assert (folder / "s").exists()
-    with sidecar(place) as second:
+    with forked.sidecar(place) as second:
         gateway = second.wait_until_serving()
         assert verdict(gateway.ask(describe())) == "miss"
         gateway.close()
