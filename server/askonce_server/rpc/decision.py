@@ -151,11 +151,13 @@ class DecisionServicer:
         except Exception as error:
             return self._failed(error)
 
-    def _plan(self, raw: bytes) -> Plan:
+    def _plan(self, raw: bytes, parsed: decision_service_pb2.LookupRequest | None = None) -> Plan:
+        """Return the plan of the request that `raw` is; `parsed` is the same, where it has been parsed."""
         rules = self._lookups.rules
         plan = self._memo.get(raw, rules)
         if plan is None:
-            plan = self._lookups.plan(convert.asked(parse(decision_service_pb2.LookupRequest, raw)))
+            request = parse(decision_service_pb2.LookupRequest, raw) if parsed is None else parsed
+            plan = self._lookups.plan(convert.asked(request))
             self._memo.put(raw, rules, plan)
         return plan
 
@@ -188,7 +190,7 @@ class DecisionServicer:
 
     def _plan_item(self, item: decision_service_pb2.LookupRequest) -> Plan | Decision | MalformedRequest:
         try:
-            return self._lookups.plan(convert.asked(item))
+            return self._plan(item.SerializeToString(), item)
         except MalformedRequest as malformed:
             return malformed
         except Exception as error:
