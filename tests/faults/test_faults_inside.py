@@ -9,18 +9,10 @@ from contextlib import contextmanager
 import pytest
 from askonce_server.rpc import convert, encode
 from askonce_server.service import lookup, store
-from rpc.harness import (
-    answer,
-    describe,
-    filed,
-    outcome,
-    refused,
-    running,
-    seconds,
-    storing,
-    turns,
-    verdict,
-)
+from rpc.answers import answer, storing
+from rpc.harness import running
+from rpc.replies import filed, outcome, refused, verdict
+from rpc.requests import describe, seconds, turns
 
 MARK = "marker-of-a-customer"
 

@@ -10,7 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 import pytest
 from faults.sidecar_process import Served
-from rpc.harness import Gateway, Place, answer, describe, filed, outcome, storing, turns
+from rpc.answers import answer, storing
+from rpc.harness import Gateway, Place
+from rpc.replies import filed, outcome
+from rpc.requests import describe, turns
 
 WORKERS = 8
 

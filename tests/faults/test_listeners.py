@@ -14,7 +14,9 @@ import grpc
 import pytest
 from askonce_server.rpc.listen import ListenError
 from faults.sidecar_process import SidecarProcess, sidecar
-from rpc.harness import Gateway, Place, Running, describe, refused, verdict
+from rpc.harness import Gateway, Place, Running
+from rpc.replies import refused, verdict
+from rpc.requests import describe
 
 
 def open_files() -> int:

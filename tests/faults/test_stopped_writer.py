@@ -10,7 +10,10 @@ import pytest
 from askonce_server import app
 from askonce_server.store import environment
 from faults.sidecar_process import write_lock_held
-from rpc.harness import Gateway, answer, describe, filed, turns, verdict
+from rpc.answers import answer
+from rpc.harness import Gateway
+from rpc.replies import filed, verdict
+from rpc.requests import describe, turns
 
 STORES = 400
 """More than the server has threads."""

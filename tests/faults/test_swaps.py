@@ -9,7 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from askonce.v1 import admin_service_pb2
-from rpc.harness import Gateway, Place, answer, chat_body, describe, filed, outcome, running, storing, turns
+from rpc.answers import answer, chat_body, storing
+from rpc.harness import Gateway, Place, running
+from rpc.replies import filed, outcome
+from rpc.requests import describe, turns
 
 THREADS = 64
 CHANNELS = 16

@@ -10,16 +10,10 @@ import time
 import pytest
 from askonce_server import app
 from askonce_server.store import ReopeningStore
-from rpc.harness import (
-    Place,
-    Running,
-    answer,
-    chat_body,
-    describe,
-    filed,
-    turns,
-    verdict,
-)
+from rpc.answers import answer, chat_body
+from rpc.harness import Place, Running
+from rpc.replies import filed, verdict
+from rpc.requests import describe, turns
 
 
 @pytest.fixture(autouse=True)

@@ -7,23 +7,10 @@ import random
 import grpc
 import pytest
 from askonce.v1 import decision_pb2, decision_service_pb2
-from rpc.harness import (
-    DEADLINE_SECONDS,
-    answer,
-    chat_body,
-    describe,
-    filed,
-    malformed,
-    outcome,
-    refused,
-    request,
-    running,
-    seconds,
-    storing,
-    target,
-    turns,
-    verdict,
-)
+from rpc.answers import answer, chat_body, storing
+from rpc.harness import DEADLINE_SECONDS, running
+from rpc.replies import filed, malformed, outcome, refused, verdict
+from rpc.requests import describe, request, seconds, target, turns
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT.value[0]
 RESOURCE_EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]

@@ -5,18 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rpc.harness import (
-    HELLO,
-    answer_for,
-    describe,
-    filed,
-    outcome,
-    parts,
-    storing,
-    target,
-    turns,
-    verdict,
-)
+from rpc.answers import answer_for, storing
+from rpc.replies import filed, outcome, verdict
+from rpc.requests import HELLO, describe, parts, target, turns
 
 
 def tool(name: str = "search", **schema: Any) -> dict[str, Any]:

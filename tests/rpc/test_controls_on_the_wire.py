@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from askonce.v1 import decision_pb2, decision_service_pb2
-from rpc.harness import answer, chat_body, describe, filed, malformed, outcome, storing, target, verdict
+from rpc.answers import answer, chat_body, storing
+from rpc.replies import filed, malformed, outcome, verdict
+from rpc.requests import describe, target
 
 MODE = decision_service_pb2.CacheMode
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from askonce.v1 import descriptor_pb2
-from rpc.harness import describe, malformed, outcome, verdict
+from rpc.replies import malformed, outcome, verdict
+from rpc.requests import describe
 
 FACTS = {"sampling": False, "remote_content": False, "stateful": False, "personalized": False}
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from rpc.harness import (
-    HELLO,
-    describe,
-    filed,
-    verdict,
-    with_body,
-)
+from rpc.replies import filed, verdict
+from rpc.requests import HELLO, describe, with_body
 
 IMAGE = "data:image/png;base64,iVBORw0KGgo="
 

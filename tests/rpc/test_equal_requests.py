@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rpc.harness import (
-    BODIES,
-    HELLO,
-    answer_for,
-    describe,
-    target,
-    turns,
-    verdict,
-    with_body,
-)
+from rpc.answers import answer_for
+from rpc.replies import verdict
+from rpc.requests import BODIES, HELLO, describe, target, turns, with_body
 
 FUNCTION = {"type": "function", "function": {"name": "search_books", "parameters": {"type": "object"}}}
 

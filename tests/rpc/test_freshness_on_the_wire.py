@@ -8,18 +8,10 @@ from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
-from rpc.harness import (
-    Place,
-    Running,
-    answer,
-    describe,
-    filed,
-    malformed,
-    seconds,
-    short_folder,
-    storing,
-    verdict,
-)
+from rpc.answers import answer, storing
+from rpc.harness import Place, Running, short_folder
+from rpc.replies import filed, malformed, verdict
+from rpc.requests import describe, seconds
 
 TTL = {"attributes": {"rule": "ttl"}}
 RULE = {"ttl": "100s", "min_ttl": "10s", "max_ttl": "200s"}

@@ -7,20 +7,10 @@ from typing import Any
 import pytest
 from askonce.v1 import decision_service_pb2, descriptor_pb2
 from google.protobuf.duration_pb2 import Duration
-from rpc.harness import (
-    DEADLINE_SECONDS,
-    answer,
-    answer_for,
-    describe,
-    filed,
-    malformed,
-    outcome,
-    request,
-    seconds,
-    storing,
-    target,
-    verdict,
-)
+from rpc.answers import answer, answer_for, storing
+from rpc.harness import DEADLINE_SECONDS
+from rpc.replies import filed, malformed, outcome, verdict
+from rpc.requests import describe, request, seconds, target
 
 UNKNOWN = b"\xa2\x3e\x03new"
 """Field 996, three bytes: no message has it."""

@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rpc.harness import (
-    BODIES,
-    describe,
-    filed,
-    verdict,
-    with_body,
-)
+from rpc.replies import filed, verdict
+from rpc.requests import BODIES, describe, with_body
 
 
 def deterministic(params: dict[str, Any]) -> dict[str, Any]:

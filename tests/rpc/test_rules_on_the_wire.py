@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from rpc.harness import (
-    answer,
-    chat_body,
-    describe,
-    filed,
-    running,
-    storing,
-    target,
-    verdict,
-    with_body,
-)
+from rpc.answers import answer, chat_body, storing
+from rpc.harness import running
+from rpc.replies import filed, verdict
+from rpc.requests import describe, target, with_body
 
 MATCHING = [
     {"id": "endpoint", "match": {"endpoint": "embeddings"}},

@@ -7,18 +7,9 @@ import os
 import grpc
 import pytest
 from askonce.v1 import decision_service_pb2
-from rpc.harness import (
-    answer,
-    chat_body,
-    describe,
-    dumps,
-    filed,
-    refused,
-    request,
-    storing,
-    verdict,
-    with_body,
-)
+from rpc.answers import answer, chat_body, storing
+from rpc.replies import filed, refused, verdict
+from rpc.requests import describe, dumps, request, with_body
 
 MIB = 1 << 20
 MAX_REQUEST = 8 * MIB

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rpc.harness import (
-    BODIES,
-    answer_for,
-    describe,
-    verdict,
-    wants_stream,
-    with_body,
-)
+from rpc.answers import answer_for
+from rpc.replies import verdict
+from rpc.requests import BODIES, describe, wants_stream, with_body
 
 
 @pytest.mark.parametrize("api", [api for api in sorted(BODIES) if api[1] != "embeddings"], ids="-".join)

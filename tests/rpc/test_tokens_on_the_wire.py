@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from rpc.harness import (
-    Place,
-    Running,
-    answer,
-    chat_body,
-    describe,
-    filed,
-    malformed,
-    outcome,
-    refused,
-    short_folder,
-    verdict,
-)
+from rpc.answers import answer, chat_body
+from rpc.harness import Place, Running, short_folder
+from rpc.replies import filed, malformed, outcome, refused, verdict
+from rpc.requests import describe
 
 
 def test_a_token_can_be_used_twice_and_the_later_answer_stays(gateway, tenant):

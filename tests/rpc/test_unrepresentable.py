@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from askonce.v1 import descriptor_pb2
-from rpc.harness import answer, describe, dumps, filed, malformed, verdict, with_body
+from rpc.answers import answer
+from rpc.replies import filed, malformed, verdict
+from rpc.requests import describe, dumps, with_body
 
 UNREPRESENTABLE = {
     "a key twice": b'{"a":1,"a":1}',

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rpc.harness import (
-    describe,
-    filed,
-    outcome,
-    turns,
-    verdict,
-)
+from rpc.replies import filed, outcome, verdict
+from rpc.requests import describe, turns
 
 
 def test_white_space_between_words_parts_exact_requests_and_not_normalized_ones(gateway, tenant):
