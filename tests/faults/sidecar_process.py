@@ -26,7 +26,9 @@ for line in sys.stdin:
     if not child:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), 2)
-        os._exit(app.serve(load(config, {})))
+        status = app.serve(load(config, {}))
+        os.write(2, b"exit %d" % status)
+        os._exit(status)
     print(child, flush=True)
 """
 _HOLD = """
@@ -70,6 +72,15 @@ class Served:
         os.kill(self.pid, signal.SIGKILL)
         while self.alive():
             time.sleep(0.002)
+
+    def stop(self, number: int) -> str:
+        """Send a signal and return the last line of the log once the process has ended."""
+        os.kill(self.pid, number)
+        deadline = time.monotonic() + START_SECONDS
+        while self.alive():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return self.log.read_text().splitlines()[-1]
 
     def open_files(self) -> int:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -205,8 +206,7 @@ def assert_found(gateway: Gateway, names: list[str]) -> None:
             assert result.decision.candidate.body.data == chat_body(name)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_under_load_loses_nothing_that_was_acknowledged(folder, number):
+def test_a_signal_under_load_loses_nothing_that_was_acknowledged(forked, folder):
     place = Place(folder, drain={"delay": "300ms", "grace": "10s"})
     load = Load(place)
     with sidecar(place) as server, ThreadPoolExecutor(9) as pool:
@@ -214,7 +214,7 @@ def test_a_signal_under_load_loses_nothing_that_was_acknowledged(folder, number)
         callers = [pool.submit(load.run, worker) for worker in range(8)] + [pool.submit(load.watch)]
         while len(load.acknowledged) < 100:
             time.sleep(0.01)
-        server.send(number)
+        server.send(signal.SIGTERM)
         assert server.process.wait(timeout=30) == 0
         load.done.set()
         for caller in callers:
@@ -225,20 +225,36 @@ def test_a_signal_under_load_loses_nothing_that_was_acknowledged(folder, number)
     assert {refusal.code.name for refusal in load.refusals} == {"UNAVAILABLE"}
     assert "DRAINING" in {refusal.info.reason for refusal in load.refusals}
     assert not (folder / "s").exists()
-    with sidecar(place) as again:
+    with forked.sidecar(place) as again:
         gateway = again.wait_until_serving()
         assert_found(gateway, load.acknowledged)
         gateway.close()
 
 
-def test_a_signal_during_the_start_stops_it_in_order(folder):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_either_signal_stops_it_in_order(forked, folder, number):
     place = Place(folder)
-    for delay in (0.0, 0.2, 0.5, 0.8):
-        with sidecar(place) as server:
+    with forked.sidecar(place) as server:
+        gateway = server.wait_until_serving()
+        gateway.fill(describe())
+        gateway.close()
+        assert server.stop(number) == "exit 0"
+    assert not (folder / "s").exists()
+    with forked.sidecar(place) as again:
+        gateway = again.wait_until_serving()
+        assert verdict(gateway.ask(describe())) == "hit exact"
+        gateway.close()
+
+
+def test_a_signal_during_the_start_stops_it_in_order(forked, folder):
+    place = Place(folder)
+    for delay in (0.0, 0.01, 0.03, 0.1):
+        with forked.sidecar(place) as server:
             time.sleep(delay)
-            status = server.terminate()
-            assert status in (0, -signal.SIGTERM)
-    with sidecar(place) as server:
+            os.kill(server.pid, signal.SIGTERM)
+            while server.alive():
+                time.sleep(0.005)
+    with forked.sidecar(place) as server:
         server.wait_until_serving().close()
-        assert server.terminate() == 0
+        assert server.stop(signal.SIGTERM) == "exit 0"
         assert not (folder / "s").exists()

@@ -98,7 +98,7 @@ def test_a_lookup_is_answered_with_a_bypass(server, monkeypatch, caplog, fault):
     with monkeypatch.context() as patch:
         FAULTS[fault](server.sidecar, patch)
         found = server.gateway.ask(asked, timeout=5)
-        items = [asked, describe(MARK, dialect=""), describe(MARK, turns("other"))]
+        items = [asked, describe(MARK, dialect=""), describe(MARK, turns(f"another {fault}"))]
         results = server.gateway.ask_all(items)
     for bypassed in (found, results[0].decision, results[2].decision):
         assert verdict(bypassed) == "bypass store_failed"

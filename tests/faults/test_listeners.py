@@ -13,7 +13,7 @@ from urllib.parse import quote
 import grpc
 import pytest
 from askonce_server.rpc.listen import ListenError
-from faults.sidecar_process import SidecarProcess, sidecar
+from faults.sidecar_process import SidecarProcess
 from rpc.harness import Gateway, Place, Running
 from rpc.replies import refused, verdict
 from rpc.requests import describe
@@ -47,9 +47,9 @@ def test_a_second_server_on_one_socket_is_refused_by_name(folder):
     second.stop()
 
 
-def test_a_second_process_on_one_socket_says_so_and_ends(folder):
+def test_a_second_process_on_one_socket_says_so_and_ends(forked, folder):
     place = Place(folder)
-    with sidecar(place) as first:
+    with forked.sidecar(place) as first:
         gateway = first.wait_until_serving()
         other = SidecarProcess(listening(place, store="second"))
         assert other.process.wait(timeout=60) == 1

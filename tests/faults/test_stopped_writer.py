@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from askonce_server import app
 from askonce_server.store import environment
+from askonce_server.store.space import Bounds
 from faults.sidecar_process import write_lock_held
 from rpc.answers import answer
-from rpc.harness import Gateway
+from rpc.harness import Gateway, Place
 from rpc.replies import filed, verdict
 from rpc.requests import describe, turns
 
@@ -79,24 +80,26 @@ def wait_for(what, *, seconds=20.0):
     raise AssertionError("it did not come true in time")
 
 
-def test_more_stores_than_threads_leave_threads_for_lookups(server, folder):
+def test_more_stores_than_threads_leave_threads_for_lookups(forked, folder):
     """Stores that wait for a commit hold threads; they never hold them all."""
-    server.gateway.fill(describe("kept"))
-    token = server.gateway.ask(describe("t")).fill_token
-    channels = [Gateway(server.place.unix) for _ in range(8)]
-    with write_lock_held(folder / "store", map_bytes=map_bytes(server)), ThreadPoolExecutor(STORES) as pool:
-        started = time.monotonic()
-        stores = [pool.submit(channels[at % 8].store, token, answer(f"{at}")) for at in range(STORES)]
-        times = []
-        while time.monotonic() - started < 1.5:
-            took, found = timed(lambda: server.gateway.ask(describe("kept"), timeout=1.5))
-            assert verdict(found) == "hit exact"
-            times.append(took)
-        assert not all(store.done() for store in stores)
-        assert {filed(store.result(timeout=20)) for store in stores} == {"store_failed"}
+    place = Place(folder)
+    with forked.sidecar(place) as server, ThreadPoolExecutor(STORES) as pool:
+        gateway = server.wait_until_serving()
+        gateway.fill(describe("kept"))
+        token = gateway.ask(describe("t")).fill_token
+        channels = [Gateway(place.unix) for _ in range(8)]
+        with write_lock_held(folder / "store", map_bytes=Bounds(64 << 20).map_bytes):
+            stores = [pool.submit(channels[at % 8].store, token, answer(f"{at}")) for at in range(STORES)]
+            times = []
+            while not all(store.done() for store in stores):
+                took, found = timed(lambda: gateway.ask(describe("kept")))
+                assert verdict(found) == "hit exact"
+                times.append(took)
+            assert {filed(store.result()) for store in stores} == {"store_failed"}
+        assert len(times) >= 3
         assert statistics.median(times) < 0.5
-    for channel in channels:
-        channel.close()
+        for channel in (gateway, *channels):
+            channel.close()
 
 
 def test_a_restart_while_the_lock_is_held_passes_through(start, folder, monkeypatch):
