@@ -318,8 +318,12 @@ def _bearer(token: str | None) -> Sequence[grpc.ServerInterceptor]:
 
 
 def _credentials(tls: TlsSection) -> grpc.ServerCredentials:
-    pair = (tls.key.read_bytes(), tls.cert.read_bytes())
-    authorities = tls.client_ca.read_bytes() if tls.client_ca is not None else None
+    """Read the files that TLS needs. Raises ListenError that names the one that cannot be read."""
+    try:
+        pair = (tls.key.read_bytes(), tls.cert.read_bytes())
+        authorities = tls.client_ca.read_bytes() if tls.client_ca is not None else None
+    except OSError as error:
+        raise ListenError(f"cannot listen with TLS: {error.strerror} ({error.filename})") from error
     return grpc.ssl_server_credentials(
         [pair], root_certificates=authorities, require_client_auth=authorities is not None
     )

@@ -200,8 +200,6 @@ class DecisionServicer:
         """Judge one answer. Raises MalformedRequest; a fault inside is a refusal."""
         try:
             filed = convert.filed(request)
-            if not filed.known_fields and not filed.violations:
-                return RefusalReason.UNREPRESENTABLE_CONTENT  # a newer client's field may speak against it
             return self._stores.admit(filed) if able else RefusalReason.STORE_FAILED
         except MalformedRequest:
             raise

@@ -55,14 +55,17 @@ def bind(
             else server.add_insecure_port(address)
         )
     except RuntimeError as error:
-        raise ListenError(_busy(address)) from error
+        raise ListenError(_busy(address, tls=credentials is not None)) from error
     if port == 0:
-        raise ListenError(_busy(address))
+        raise ListenError(_busy(address, tls=credentials is not None))
     return None
 
 
-def _busy(address: str) -> str:
-    return f"cannot listen on {address}: another process has it, or it is not an address of this machine"
+def _busy(address: str, *, tls: bool) -> str:
+    causes = "another process has it, or it is not an address of this machine"
+    if tls:
+        causes += ", or the certificate and key of tls cannot be used together"
+    return f"cannot listen on {address}: {causes}"
 
 
 def _bind_socket(server: grpc.Server, path: Path) -> SocketLock:
