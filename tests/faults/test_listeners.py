@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -145,14 +145,27 @@ def test_what_is_no_socket_is_left_alone(folder, kind):
     assert path.is_symlink() or path.is_dir() or path.read_text() == "mine"
 
 
-def test_the_socket_of_another_program_is_left_alone(folder):
-    with socket.socket(socket.AF_UNIX) as other:
+@pytest.mark.parametrize("kind", ["idle", "busy", "datagrams"])
+def test_the_socket_of_another_program_is_left_alone(folder, kind):
+    with ExitStack() as stack:
+        shape = socket.SOCK_DGRAM if kind == "datagrams" else socket.SOCK_STREAM
+        other = stack.enter_context(socket.socket(socket.AF_UNIX, shape))
         other.bind(str(folder / "s"))
-        other.listen()
+        if kind != "datagrams":
+            other.listen(0 if kind == "busy" else 8)
+        while kind == "busy":  # until nobody else can be taken in
+            caller = stack.enter_context(socket.socket(socket.AF_UNIX))
+            caller.setblocking(False)
+            try:
+                caller.connect(str(folder / "s"))
+            except BlockingIOError:
+                break
         with pytest.raises(ListenError, match="belongs to a running process"):
             Running(Place(folder))
-        with socket.socket(socket.AF_UNIX) as caller:
-            caller.connect(str(folder / "s"))
+        with socket.socket(socket.AF_UNIX, shape) as caller:
+            caller.setblocking(False)
+            with suppress(BlockingIOError):
+                caller.connect(str(folder / "s"))
 
 
 def test_a_lock_that_somebody_removed_does_not_let_a_second_server_in(start, folder):

@@ -131,12 +131,13 @@ def _remove_stale(path: Path) -> None:
 
 
 def _is_answered(path: Path) -> bool:
+    """Whether somebody listens there, also one who is too busy to answer or whom we may not ask."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
+        probe.setblocking(False)
         try:
             probe.connect(str(path))
-        except TimeoutError:
-            return True  # its backlog is full
-        except OSError:
+        except (ConnectionRefusedError, FileNotFoundError):
             return False
+        except OSError:
+            return True
     return True
