@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from askonce_server.rpc import convert, encode
 from askonce_server.service import lookup, store
+from askonce_server.store.view import LmdbReadView
 from rpc.answers import answer, storing
 from rpc.harness import running
 from rpc.replies import filed, outcome, refused, verdict
@@ -148,6 +149,27 @@ def test_a_store_is_refused_and_not_failed(server, monkeypatch, caplog, fault):
     assert outcome(server.gateway.ask(asked)) == "miss"
     assert filed(server.gateway.store(token, answer(MARK))) == "stored"
     assert MARK not in caplog.text
+
+
+@pytest.mark.parametrize("gone", [1, 2])
+def test_an_entry_whose_body_is_gone_is_a_miss_and_the_next_matcher_is_asked(server, monkeypatch, gone):
+    """It was removed, or is damaged, between the probe and the read of its body."""
+    asked = describe(f"gone {gone}")
+    server.gateway.fill(asked)
+    body, calls = LmdbReadView.body, []
+
+    def missing(self, entry):
+        calls.append(entry.key.matcher)
+        return None if len(calls) <= gone else body(self, entry)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LmdbReadView, "body", missing)
+        found = server.gateway.ask(asked)
+    assert verdict(found) == ("hit normalized" if gone == 1 else "miss")
+    assert [matcher.name for matcher in calls] == ["EXACT", "NORMALIZED"]
+    if gone == 2:
+        assert filed(server.gateway.store(found.fill_token, answer("again"))) == "stored"
+        assert verdict(server.gateway.ask(asked)) == "hit exact"
 
 
 def test_an_internal_error_of_an_admin_call_keeps_its_text_to_itself(server, monkeypatch, caplog):

@@ -91,7 +91,7 @@ EMBEDDINGS_PARAMS: dict[str, tuple[Any, Any]] = {
 }
 
 
-CASES = [
+VALUES = [
     (api, name, pair)
     for api, params in (
         (("openai", "chat"), CHAT_PARAMS),
@@ -104,7 +104,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("api", "name", "pair"), CASES, ids=["-".join((*api, name)) for api, name, _ in CASES]
+    ("api", "name", "pair"), VALUES, ids=["-".join((*api, name)) for api, name, _ in VALUES]
 )
 def test_a_param_with_another_value_or_without_one_is_another_request(gateway, tenant, api, name, pair):
     dialect, endpoint = api
