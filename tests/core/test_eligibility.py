@@ -136,6 +136,10 @@ REMOTE_PARTS = {
     "several URLs": {"type": "images", "image_urls": [DATA, URL]},
     "upper case ending": {"type": "image", "imageURL": URL},
     "file ids": {"type": "attachments", "file_ids": ["file-1"]},
+    "image under its own name": {"type": "image", "image": URL},
+    "image without scheme under its own name": {"image": "//example.com/a.png"},
+    "image in a bucket as source": {"type": "image", "source": "gs://bucket/a"},
+    "frames of a video": {"type": "video", "video": [DATA, URL]},
 }
 LOCAL_PARTS = {
     "text": {"type": "text", "text": "see https://example.com/a.png"},
@@ -176,6 +180,9 @@ LOCAL_PARTS = {
         "citations": [{"type": "web_search_result_location", "url": URL}],
     },
     "no file ids": {"type": "attachments", "file_ids": []},
+    "inline image under its own name": {"type": "image", "image": "iVBORw0KGgo//8="},
+    "inline audio under its own name": {"type": "audio", "audio": "//uQxAAA/8="},
+    "inline frames of a video": {"type": "video", "video": ["AAAA", DATA]},
     "empty URL": {"type": "image_url", "image_url": {"url": ""}},
 }
 
@@ -301,6 +308,7 @@ def test_a_tool_that_points_at_a_file_is_remote_content():
         {"search_parameters": {"mode": "auto"}},
         {"data_sources": [{"type": "azure_search"}]},
         {"plugins": [{"id": "web"}]},
+        {"enable_search": True},
     ],
     ids=str,
 )
@@ -319,6 +327,7 @@ def test_what_the_provider_keeps_is_not_in_the_key(params):
         {"background": False},
         {"store": False},
         {"mcp_servers": []},
+        {"enable_search": False},
         {"web_search_options": None},
         {"metadata": {"previous_response_id": "x"}},
     ],
@@ -389,7 +398,12 @@ def test_tools_that_the_caller_runs_are_part_of_the_request(tool):
 
 @pytest.mark.parametrize(
     "item",
-    [{"type": "item_reference", "id": "msg_1"}, {"id": "msg_1"}, {"type": None, "id": "msg_1"}],
+    [
+        {"type": "item_reference", "id": "msg_1"},
+        {"id": "msg_1"},
+        {"type": None, "id": "msg_1"},
+        {"type": "image_generation_call", "id": "ig_1"},
+    ],
     ids=str,
 )
 def test_an_item_by_reference_is_kept_by_the_provider(item):

@@ -19,6 +19,7 @@ _STATEFUL_PARAMS = frozenset(
     {"previous_response_id", "conversation", "container", "web_search_options"}
     | {"search_parameters", "data_sources", "plugins"}  # searches of xAI, Azure and OpenRouter
 )
+_STATEFUL_WHERE_TRUE = ("background", "store", "enable_search")  # the last one is Qwen's search
 _CLIENT_TOOLS = frozenset({"function", "custom", "local_shell", "apply_patch", "computer_use_preview"})
 _CLIENT_TOOL_PREFIXES = ("bash_", "text_editor_", "computer_", "memory_")
 """Tools that the caller runs. Any other typed tool runs at the provider and sees what the request does not
@@ -49,6 +50,11 @@ _REFERENCES = frozenset({"uri", "url", "file_id", "fileId"})
 _REFERENCE_ENDINGS = ("_url", "Url", "URL", "_uri", "Uri", "URI", "_file_id")
 _REFERENCE_LISTS = frozenset({"urls", "uris", "file_ids", "fileIds"})
 _REFERENCE_LIST_ENDINGS = ("_urls", "Urls", "URLs", "_uris", "Uris")
+_MEDIA = frozenset(
+    {"image", "images", "video", "videos", "audio", "file", "files", "document", "media", "source", "src"}
+)
+"""Members that hold either the content itself or its address, which then says its scheme."""
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|//[^/.]+\.")  # base64 may begin with two strokes too
 
 
 def scope_missing(rule: Rule, descriptor: Descriptor) -> bool:
@@ -133,7 +139,7 @@ def _is_stateful(parts: Parts) -> bool:
     params = parts.params
     if not _STATEFUL_PARAMS.isdisjoint(params):
         return True
-    if params.get("background") is True or params.get("store") is True or params.get("mcp_servers"):
+    if any(params.get(name) is True for name in _STATEFUL_WHERE_TRUE) or params.get("mcp_servers"):
         return True
     prompt = params.get("prompt")
     if isinstance(prompt, dict) and "id" in prompt:
@@ -148,11 +154,13 @@ def _is_stateful(parts: Parts) -> bool:
 
 
 def _is_reference(item: Any) -> bool:
-    """Whether an item of a conversation stands for one that the provider keeps; the type may be left out."""
+    """Whether an item of a conversation stands for one that the provider keeps: it says no more than its id.
+
+    A reference may leave its type out; an earlier output, an image for one, may be named by its type and id.
+    """
     if not isinstance(item, dict) or "id" not in item:
         return False
-    kind = item.get("type")
-    return kind == "item_reference" or (kind is None and item.keys() <= _REFERENCE_MEMBERS)
+    return item.get("type") == "item_reference" or item.keys() <= _REFERENCE_MEMBERS
 
 
 def _is_hosted(tool: Any) -> bool:
@@ -180,7 +188,7 @@ def _refers(value: Any) -> bool:
     for name, member in value.items():
         if isinstance(member, str):
             # the commonest names first: most of a conversation is made of these
-            if name not in _PLAIN_MEMBERS and _is_reference_name(name) and _is_elsewhere(member):
+            if name not in _PLAIN_MEMBERS and _points_away(name, member):
                 return True
         elif isinstance(member, dict | list) and name not in _OPAQUE_MEMBERS and _leads_out(name, member):
             return True
@@ -192,9 +200,17 @@ def _leads_out(name: str, member: dict[str, Any] | list[Any]) -> bool:
     if isinstance(member, list):
         if name in _REFERENCE_LISTS or name.endswith(_REFERENCE_LIST_ENDINGS):
             return any(not isinstance(item, str) or _is_elsewhere(item) for item in member)
+        if name in _MEDIA and any(isinstance(item, str) and _ADDRESS.match(item) for item in member):
+            return True
     elif name == "audio" and "id" in member:
         return True
     return _refers(member)
+
+
+def _points_away(name: str, member: str) -> bool:
+    if name in _MEDIA:
+        return _ADDRESS.match(member) is not None
+    return _is_reference_name(name) and _is_elsewhere(member)
 
 
 def _is_elsewhere(address: str) -> bool:
