@@ -162,6 +162,11 @@ def test_a_stream_is_nothing_for_a_caller_who_wanted_a_document():
     assert refusal(events, under=rule(stream_shared=True)) is None
 
 
+def test_a_stream_in_place_of_a_document_has_to_have_its_end():
+    cut = AnswerFacts(understood=True, finish_reasons=("stop",), terminal=False, wrong_shape=True)
+    assert refusal(cut, under=rule(stream_shared=True)) is RefusalReason.STREAM_INCOMPLETE
+
+
 def test_an_empty_answer_is_not_stored():
     assert refusal(AnswerFacts(empty=True)) is RefusalReason.EMPTY
     assert refusal(AnswerFacts(empty=True), granted=grant(endpoint="embeddings")) is RefusalReason.EMPTY

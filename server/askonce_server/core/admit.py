@@ -72,7 +72,7 @@ def _why_not_whole(grant: Grant, rule: Rule, response: Response, facts: AnswerFa
     """Judge whether the answer came to its end, by what the gateway says and by what the body says."""
     if facts.error:
         return RefusalReason.UPSTREAM_ERROR
-    if grant.stream and not (response.stream_complete and _has_end(facts)):
+    if not _has_end(grant, response, facts):
         return RefusalReason.STREAM_INCOMPLETE
     if facts.empty:
         return RefusalReason.EMPTY
@@ -91,12 +91,15 @@ def _why_not_whole(grant: Grant, rule: Rule, response: Response, facts: AnswerFa
     return RefusalReason.TRUNCATED if unheard else None  # nobody says how some choice ended
 
 
-def _has_end(facts: AnswerFacts) -> bool:
-    """Whether a recorded stream has its terminal event.
+def _has_end(grant: Grant, response: Response, facts: AnswerFacts) -> bool:
+    """Whether an answer that is a stream came to its terminal event.
 
     A gateway may gather a stream into one document, to be streamed anew: there is no event to look for then.
+    A stream where a document was asked for speaks for itself.
     """
-    return facts.terminal is not False or facts.wrong_shape
+    if grant.stream:
+        return response.stream_complete and (facts.terminal is not False or facts.wrong_shape)
+    return not facts.wrong_shape or facts.terminal is not False
 
 
 def _why_not_sound(grant: Grant, rule: Rule, response: Response, facts: AnswerFacts) -> RefusalReason | None:
