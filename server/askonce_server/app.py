@@ -28,7 +28,7 @@ from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.drain import Health, drain
 from askonce_server.rpc.handlers import Gate
-from askonce_server.rpc.listen import ListenError, SocketLock, bind
+from askonce_server.rpc.listen import ListenError, SocketLock, bind, credentials_of
 from askonce_server.rpc.permits import Limits
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.lookup import LookupService
@@ -199,7 +199,9 @@ class Sidecar:
 
     def _bind(self, server: grpc.Server, addresses: Sequence[Address], tls: TlsSection | None) -> None:
         for address in addresses:
-            credentials = None if address.private or tls is None else _credentials(tls)
+            credentials = (
+                None if address.private or tls is None else credentials_of(tls.cert, tls.key, tls.client_ca)
+            )
             lock = bind(server, str(address), credentials=credentials)
             if lock is not None:
                 self._locks.append(lock)
@@ -315,15 +317,3 @@ def _secret(setting: str, name: str | None) -> str | None:
 
 def _bearer(token: str | None) -> Sequence[grpc.ServerInterceptor]:
     return () if token is None else (BearerToken(token),)
-
-
-def _credentials(tls: TlsSection) -> grpc.ServerCredentials:
-    """Read the files that TLS needs. Raises ListenError that names the one that cannot be read."""
-    try:
-        pair = (tls.key.read_bytes(), tls.cert.read_bytes())
-        authorities = tls.client_ca.read_bytes() if tls.client_ca is not None else None
-    except OSError as error:
-        raise ListenError(f"cannot listen with TLS: {error.strerror} ({error.filename})") from error
-    return grpc.ssl_server_credentials(
-        [pair], root_certificates=authorities, require_client_auth=authorities is not None
-    )

@@ -38,6 +38,18 @@ class SocketLock:
         os.close(self.descriptor)
 
 
+def credentials_of(cert: Path, key: Path, client_ca: Path | None) -> grpc.ServerCredentials:
+    """Read the PEM files that TLS needs. Raises ListenError that names the one that cannot be read."""
+    try:
+        pair = (key.read_bytes(), cert.read_bytes())
+        authorities = client_ca.read_bytes() if client_ca is not None else None
+    except OSError as error:
+        raise ListenError(f"cannot listen with TLS: {error.strerror} ({error.filename})") from error
+    return grpc.ssl_server_credentials(
+        [pair], root_certificates=authorities, require_client_auth=authorities is not None
+    )
+
+
 def bind(
     server: grpc.Server, address: str, *, credentials: grpc.ServerCredentials | None = None
 ) -> SocketLock | None:
