@@ -1,0 +1,51 @@
+"""The guard of word order."""
+
+from __future__ import annotations
+
+from askonce_server.core.guards.features import MASK, GuardFeatures, place
+from askonce_server.core.guards.mentions import differ
+from askonce_server.core.guards.settings import LONG_TEXT, GuardSettings
+
+_MAX_WORDS = 16
+"""Content words among which two neighbours that traded places are looked for."""
+_MAX_PLACES = 32
+
+
+def order(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
+    """Whether the same words stand in another order, or the sides of from, to and than are swapped.
+
+    Phrases may move as a whole, and two neighbours may trade places: a virtual disposable card. Active and
+    passive voice turn the order around.
+    """
+    if asked.bag == stored.bag:
+        same = asked.sequence == stored.sequence or asked.phrases == stored.phrases
+        if asked.passive != stored.passive:
+            return same
+        if not same and not _may_move(asked, stored):
+            return True
+    return _crossed(asked, stored) or _compared(asked, stored)
+
+
+def _may_move(asked: GuardFeatures, stored: GuardFeatures) -> bool:
+    if asked.heads != stored.heads or asked.length > LONG_TEXT or len(asked.words) > _MAX_WORDS:
+        return False
+    difference = (asked.shape - stored.shape) & MASK
+    steps = [(place(at) - place(at + 1)) & MASK for at in range(min(asked.length, _MAX_PLACES))]
+    gaps = {(one - other) & MASK for one in asked.words for other in asked.words if one != other}
+    return any(gap * step & MASK == difference for gap in gaps for step in steps)
+
+
+def _crossed(asked: GuardFeatures, stored: GuardFeatures) -> bool:
+    """Whether what one text leads away from is what the other leads to."""
+    left = set(asked.sources).intersection(stored.targets).difference(stored.sources, asked.targets)
+    right = set(stored.sources).intersection(asked.targets).difference(asked.sources, stored.targets)
+    return bool(left or right)
+
+
+def _compared(asked: GuardFeatures, stored: GuardFeatures) -> bool:
+    """Whether the sides of `than` are swapped, and not its word too: more here, less there."""
+    if asked.lesser == stored.lesser or differ(asked.opposites, stored.opposites):
+        return False
+    return not set(asked.lesser).isdisjoint(stored.greater) and not set(stored.lesser).isdisjoint(
+        asked.greater
+    )

@@ -1,0 +1,191 @@
+"""What is kept of a stored text for the guards: numbers that say nothing without the store's key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from askonce_server.core.guards.contrasts import Mention
+from askonce_server.core.guards.quantities import Levels
+from askonce_server.core.guards.reading import Reading, read
+from askonce_server.core.guards.settings import FRAMED_TEXT
+from askonce_server.core.guards.spelling import rough
+
+SCHEMA = 1
+"""Raised when features of an older version cannot be compared with new ones; word lists are part of it."""
+MAX_WORDS = 2048
+"""Of a text with more content words only digests are kept, so that none but itself matches."""
+RUN = 4
+"""Content words in a row that make a piece of a template's frame."""
+SAMPLED_FROM = 64
+"""Pieces from which on only one of `SAMPLE` is kept."""
+SAMPLE = 4
+MASK = (1 << 64) - 1
+_MIX = 0x9E3779B97F4A7C15
+"""The golden ratio in 64 bits (Knuth, The Art of Computer Programming 3, 6.4): odd, without a pattern."""
+_MAX_ROUGH = 24
+"""Content words of a text of which misspelt ones are looked for."""
+
+_PLACES = [pow(_MIX, at, 1 << 64) for at in range(1, 65)]
+
+Token = Callable[[str], int]
+"""Hashes a string under the store's key: the first 64 bits of an HMAC, as an unsigned integer."""
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardFeatures:
+    """A text without its text. Every token is an unsigned 64-bit integer; rows are sorted, so order is lost.
+
+    A mention is a token whose upper half says which line of alternatives, the lower half which side of it.
+    """
+
+    schema: int = SCHEMA
+    length: int = 0
+    """Characters."""
+    negations: int = 0
+    passive: bool = False
+    person: bool = False
+    numbers: Tokens = ()
+    """Three tokens each: as said, less exactly, as a bare number."""
+    ones: Tokens = ()
+    """Like `numbers`: ones that may go unsaid."""
+    counted: Tokens = ()
+    """Mentions: a counted word, its number."""
+    times: Tokens = ()
+    """Mentions, as are the next four."""
+    units: Tokens = ()
+    questions: Tokens = ()
+    opposites: Tokens = ()
+    alternatives: Tokens = ()
+    negated: Tokens = ()
+    """What prefixes turn around."""
+    denied: Tokens = ()
+    """What negations turn around: words, and mentions."""
+    softeners: Tokens = ()
+    words: Tokens = ()
+    """Content words, with repeats."""
+    rough: Tokens = ()
+    """The content words without numbers, as typing errors leave them; none of a text with many."""
+    small: Tokens = ()
+    """Verbs of every topic; in a text without content words, all that tell it from another such."""
+    names: tuple[Tokens, ...] = ()
+    """For each name all that it may be found as."""
+    sources: Tokens = ()
+    targets: Tokens = ()
+    lesser: Tokens = ()
+    greater: Tokens = ()
+    frame: Tokens = ()
+    """Runs of content words of a long text."""
+    sampled: bool = False
+    """Whether `frame` is a sample."""
+    bag: int = 0
+    """Of the words, whatever their order."""
+    sequence: int = 0
+    """Of the words in order."""
+    phrases: int = 0
+    """Of the phrases, whatever their order."""
+    heads: int = 0
+    """Of the words, each with the preposition of its phrase."""
+    rest: int = 0
+    """Of the words that are no content words."""
+    shape: int = 0
+    """The sum of the words' tokens, each times a power that stands for its place."""
+
+
+def features(text: str, token: Token) -> GuardFeatures:
+    """Return what is kept of `text`. Never raises; linear in its length."""
+    return features_of(read(text), token)
+
+
+def features_of(reading: Reading, token: Token) -> GuardFeatures:
+    """Hash what was read."""
+    order, counts = reading.order, reading.quantities
+    bag = token("bag:" + " ".join(sorted(order.sequence)))
+    sequence = token("row:" + " ".join(order.sequence))
+    if len(reading.words) > MAX_WORDS:
+        return GuardFeatures(length=reading.length, bag=bag, sequence=sequence)
+    words = [token(f"w:{word}") for word in reading.words]
+    known = dict(zip(reading.words, words, strict=True))
+    runs = _runs(words) if reading.length > FRAMED_TEXT else set()
+    many = len(runs) >= SAMPLED_FROM
+    other = [word for word, topical in zip(order.sequence, order.content, strict=True) if not topical]
+    return GuardFeatures(
+        length=reading.length,
+        negations=reading.negations,
+        passive=order.passive,
+        person=reading.person,
+        numbers=_levels(counts.hard, token),
+        ones=_levels(counts.vague, token),
+        counted=_mentions(
+            (Mention(f"c:{noun}", f"c:{noun}={value}") for noun, value in counts.counted), token
+        ),
+        times=_mentions(reading.times, token),
+        units=_mentions(reading.units, token),
+        questions=_mentions(reading.questions, token),
+        opposites=_mentions(reading.opposites, token),
+        alternatives=_mentions(reading.alternatives, token),
+        negated=_hashed(token, "w:", reading.negated),
+        denied=tuple(sorted(_either(key, token) for key in reading.denied)),
+        softeners=_hashed(token, "w:", reading.softeners),
+        words=tuple(sorted(words)),
+        rough=_hashed(token, "r:", map(rough, reading.plain)) if len(words) <= _MAX_ROUGH else (),
+        small=_hashed(token, "w:", reading.small),
+        names=tuple(sorted(tuple(_either(key, token) for key in keys) for keys in reading.names)),
+        sources=_hashed(token, "w:", order.sources),
+        targets=_hashed(token, "w:", order.targets),
+        lesser=_hashed(token, "w:", order.lesser),
+        greater=_hashed(token, "w:", order.greater),
+        frame=tuple(sorted(sample(runs) if many else runs)),
+        sampled=many,
+        phrases=token("set:" + "|".join(sorted(" ".join(phrase) for phrase in order.phrases))),
+        heads=token("in:" + " ".join(sorted(order.membership()))),
+        rest=token("rest:" + " ".join(sorted(other))),
+        shape=_shape([known.get(word) or token(f"w:{word}") for word in order.sequence]),
+        bag=bag,
+        sequence=sequence,
+    )
+
+
+def place(at: int) -> int:
+    """Return the factor of the word at a place in `shape`."""
+    return _PLACES[at] if at < len(_PLACES) else pow(_MIX, at + 1, 1 << 64)
+
+
+def _hashed(token: Token, space: str, strings: Iterable[str]) -> Tokens:
+    return tuple(sorted(token(space + string) for string in strings))
+
+
+def _mentions(mentions: Iterable[Mention], token: Token) -> Tokens:
+    return tuple(sorted(_either(mention, token) for mention in mentions))
+
+
+def _either(key: str | Mention, token: Token) -> int:
+    if isinstance(key, str):
+        return token(key)
+    return token(key.line) >> 32 << 32 | token(key.side) & 0xFFFFFFFF
+
+
+def _levels(levels: Iterable[Levels], token: Token) -> Tokens:
+    triples = sorted((token(exact), token(wider), token(bare)) for exact, wider, bare in levels)
+    return tuple(one for triple in triples for one in triple)
+
+
+def _shape(tokens: Sequence[int]) -> int:
+    return sum(one * place(at) for at, one in enumerate(tokens)) & MASK
+
+
+def _runs(words: list[int]) -> set[int]:
+    """Return the runs of words, each mixed into one number."""
+    runs = set()
+    for at in range(len(words) - RUN + 1):
+        mixed = 0
+        for word in words[at : at + RUN]:
+            mixed = ((mixed ^ word) * _MIX + (mixed >> 29)) & MASK
+        runs.add(mixed)
+    return runs
+
+
+def sample(runs: Iterable[int]) -> set[int]:
+    """Return the runs that a sample keeps: equal runs of two texts are both in or both out."""
+    return {run for run in runs if (run >> 32) % SAMPLE == 0}

@@ -1,0 +1,80 @@
+"""The guards of shared words: too few, or all but the ones that matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from askonce_server.core.guards.features import GuardFeatures, Tokens, sample
+from askonce_server.core.guards.settings import FRAMED_TEXT, LONG_TEXT, GuardSettings
+from askonce_server.core.guards.truth import reversals
+
+_ENOUGH_NUMBERS = 3
+"""Shared tokens of numbers: more than the three of one number."""
+_SAME_FRAME = 0.35
+"""Share of the runs of words from which two long texts are one template."""
+_MAX_SWAPPED = 2
+_MAX_SLOT = 3
+
+
+def lexical(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
+    """Whether the texts share no content word; texts without any, too few of the others."""
+    if not asked.words and not stored.words:
+        small, other = set(asked.small), set(stored.small)
+        return asked.bag != stored.bag and len(small & other) * 2 < max(len(small | other), 1)
+    return set(asked.words).isdisjoint(stored.words) and not _same_thing(asked, stored)
+
+
+def _same_thing(asked: GuardFeatures, stored: GuardFeatures) -> bool:
+    """Whether texts without a common word name one thing in two ways, or misspell it."""
+    return (
+        not set(asked.rough).isdisjoint(stored.rough)
+        or not set(asked.alternatives).isdisjoint(stored.alternatives)
+        or not set(asked.opposites).isdisjoint(stored.opposites)
+        or any(not set(one).isdisjoint(other) for one in asked.names for other in stored.names)
+        or len(set(asked.numbers).intersection(stored.numbers)) > _ENOUGH_NUMBERS
+    )
+
+
+def swap(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
+    """Whether all is the same but one or two content words of each text; prefixes are another guard's."""
+    return (
+        asked.rest == stored.rest and not reversals(asked, stored) and _replaced(asked, stored, _MAX_SWAPPED)
+    )
+
+
+def slot(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
+    """Whether the texts share most content words and differ in up to three of each."""
+    return _replaced(asked, stored, _MAX_SLOT)
+
+
+def template(asked: GuardFeatures, stored: GuardFeatures, settings: GuardSettings) -> bool:
+    """Whether long texts share too few words, or are one template filled in two ways."""
+    length = max(asked.length, stored.length)
+    if length <= FRAMED_TEXT:
+        return False
+    mine, theirs, shared = _residue(asked.words, stored.words)
+    fewer = min(len(asked.words), len(stored.words))
+    if length > LONG_TEXT and (not fewer or shared < settings.min_overlap * fewer):
+        return asked.bag != stored.bag
+    differ = asked.bag != stored.bag if length > LONG_TEXT else mine > 0 and theirs > 0
+    return differ and _one_frame(asked, stored)
+
+
+def _one_frame(asked: GuardFeatures, stored: GuardFeatures) -> bool:
+    """Whether the runs of words that both texts have are many of the fewer ones."""
+    left, right = set(asked.frame), set(stored.frame)
+    if asked.sampled != stored.sampled:
+        left, right = sample(left), sample(right)
+    return len(left & right) >= max(1, _SAME_FRAME * min(len(left), len(right)))
+
+
+def _replaced(asked: GuardFeatures, stored: GuardFeatures, most: int) -> bool:
+    """Whether some words of each text are not in the other, but no more than `most`; misspelt ones are."""
+    mine, theirs, shared = _residue(asked.rough, stored.rough)
+    return 0 < mine <= most and 0 < theirs <= most and shared > 0
+
+
+def _residue(asked: Tokens, stored: Tokens) -> tuple[int, int, int]:
+    """Count the words of one text alone, of the other alone, and of both."""
+    shared = sum((Counter(asked) & Counter(stored)).values())
+    return len(asked) - shared, len(stored) - shared, shared

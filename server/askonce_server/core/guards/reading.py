@@ -1,0 +1,131 @@
+"""Everything the guards see in a text, as plain strings: made, hashed, and forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from askonce_server.core.guards.affixes import NEGATING, is_joined, negated, swapped
+from askonce_server.core.guards.calendar import times
+from askonce_server.core.guards.contrasts import Contrasts, Found, Mention, loose_particles
+from askonce_server.core.guards.function_words import ADVERBS, FUNCTION, GENERIC, HEADS, PRONOUNS, SILENT, WH
+from askonce_server.core.guards.lexicon import alternatives
+from askonce_server.core.guards.lexicon.actions import ACTIONS
+from askonce_server.core.guards.lexicon.qualities import QUALITIES
+from askonce_server.core.guards.names import name_keys
+from askonce_server.core.guards.negation import is_negative, negation, softeners
+from askonce_server.core.guards.order import Order, order
+from askonce_server.core.guards.people import is_person
+from askonce_server.core.guards.quantities import Quantities, quantities
+from askonce_server.core.guards.questions import asks
+from askonce_server.core.guards.roots import root, side_root
+from askonce_server.core.guards.scan import HYPHEN, Scan, scan
+from askonce_server.core.guards.spelling import stem
+
+_CONTRASTS = Contrasts(p=(ACTIONS, QUALITIES), a=alternatives.KINDS, u=(alternatives.UNITS,))
+_MEMO = 1 << 14
+_TELLING = (GENERIC | WH | PRONOUNS) - frozenset(
+    "i me my tell say know want like need let ask this that it".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as the guards see it."""
+
+    length: int
+    quantities: Quantities
+    times: set[Mention]
+    units: set[Mention]
+    questions: set[Mention]
+    opposites: set[Mention]
+    alternatives: set[Mention]
+    negations: int
+    denied: set[str | Mention]
+    """Words that are negated, as `w:word`, and what opposites they name."""
+    softeners: set[str]
+    negated: set[str]
+    person: bool
+    """Whether it is about somebody else than who asks."""
+    words: list[str]
+    """The roots of the content words, numbers too, in order."""
+    plain: list[str]
+    """Those of them that are no numbers and no words like now."""
+    small: list[str]
+    """Verbs of every topic; in a text without content words, all that tell it from another such."""
+    names: list[list[str | Mention]]
+    """What each name may be found as: `w:word`, `r:` and its rough spelling, a thing of a kind."""
+    order: Order
+
+
+def read(text: str) -> Reading:
+    """Read a text, in time linear in its length."""
+    row = scan(text)
+    stems = [stem(word) for word in row.words]
+    _join_negated(row, stems)
+    counts = quantities(row)
+    named_things = _CONTRASTS.find(stems, row.gaps)
+    opposed, known, units = (
+        [one for one in named_things if one.mention.line.startswith(kind)] for kind in ("p:", "a:", "u:")
+    )
+    denial = negation(row, SILENT)
+    roots = _roots(stems, counts, known)
+    content = [
+        bool(word) and (at in counts.spelt or (row.kinds[at] != "sign" and is_topical(row.words[at])))
+        for at, word in enumerate(roots)
+    ]
+    words = [word for word, counts_as in zip(roots, content, strict=True) if counts_as]
+    things = {roots[one.start] for one in (*known, *units)}
+    named = name_keys(row, roots, known)
+    return Reading(
+        length=len(text),
+        quantities=counts,
+        times=times(row, counts.months, has_duration=counts.has_duration),
+        units={one.mention for one in units},
+        questions=asks(row),
+        opposites={one.mention for one in opposed}
+        | swapped(row)
+        | loose_particles(row.words, row.gaps, HEADS),
+        alternatives={one.mention for one in known},
+        negations=denial.count,
+        denied={f"w:{roots[at]}" for at in denial.places}
+        | {one.mention for one in opposed if one.start in denial.places},
+        softeners=softeners(stems),
+        negated={root(base) for base in negated(row)},
+        person=any(is_person(one.mention.line, one.mention.side) for one in known),
+        words=words,
+        plain=[
+            word
+            for at, word in enumerate(roots)
+            if content[at] and at not in counts.spelt and row.words[at] not in ADVERBS
+        ],
+        small=[stem(word) for word in row.words if word in (GENERIC if words else _TELLING)],
+        names=list(named.values()),
+        order=order(row, roots, content, things | named.keys()),
+    )
+
+
+@lru_cache(_MEMO)
+def is_topical(word: str) -> bool:
+    """Whether a word carries a topic."""
+    return word not in FUNCTION and not is_negative(word)
+
+
+def _join_negated(row: Scan, stems: list[str]) -> None:
+    """Make one word of non-members and nut-free, so that members and nuts are not in it, and of e-mail."""
+    for at in range(1, len(stems)):
+        before = row.words[at - 1]
+        prefix = before in NEGATING and is_joined(row, at)
+        if prefix or (row.gaps[at] == HYPHEN and (row.words[at] == "free" or len(before) == 1)):
+            stems[at - 1], stems[at] = f"{stems[at - 1]}{stems[at]}", ""
+
+
+def _roots(stems: list[str], counts: Quantities, known: list[Found]) -> list[str]:
+    """Write each synonym, each quantity and each phrase in its one way where it begins."""
+    roots = [root(word) for word in stems]
+    for start, end, mention, alias in known:
+        if alias and end > start + 1:
+            roots[start:end] = [side_root(mention), *[""] * (end - start - 1)]
+    for start, (spelt, end) in counts.spelt.items():
+        roots[start:end] = [spelt, *[""] * (end - start - 1)]
+    return roots
