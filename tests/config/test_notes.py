@@ -30,9 +30,15 @@ def test_settings_without_effect_are_named():
     ]
 
 
+def test_metrics_are_not_served_yet():
+    assert noted("[{id: a}]", ASKONCE_TELEMETRY_LISTEN="127.0.0.1:9464") == [
+        "telemetry.listen: has no effect in this version"
+    ]
+
+
 def test_sizes_that_contradict_each_other_are_named():
     assert noted("[{id: a, admission: {max_body: 4MiB}}]") == [
-        "rules[0].admission.max_body: is more than max_response (3MiB), so larger answers are never served"
+        "rules[0].admission.max_body: is more than max_response (3MiB), so no batch serves larger answers"
     ]
     assert noted("[{id: a}]", ASKONCE_MAX_REQUEST="1MiB", ASKONCE_MAX_IN_FLIGHT_BYTES="512KiB") == [
         "max_in_flight_bytes: is less than max_request, so no call above 512KiB is ever taken",

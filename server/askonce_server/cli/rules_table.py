@@ -62,6 +62,4 @@ def _places(config: Config) -> list[str]:
     ]
     if config.admin is not None:
         lines.append(f"listens for operators on {', '.join(str(address) for address in config.admin.listen)}")
-    if config.telemetry.listen is not None:
-        lines.append(f"serves metrics on {config.telemetry.listen}")
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from inspect import cleandoc
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -70,7 +71,7 @@ rules:
     scope: []
     shared: true                       # everybody may have the vector of a text
   - id: everything-else
-    mode: shadow                       # compares, and serves nothing yet
+    mode: shadow                       # counts what it would serve, and serves nothing yet
     admission: {tool_calls: refuse, max_body: 256KiB}
 """
 
@@ -88,7 +89,7 @@ def document() -> str:
 
 def _sections(path: str, section: type[Section]) -> Iterator[tuple[str, str, type[Section]]]:
     """Return the title, the text and the type of `section`, which is at `path`, and of all below it."""
-    yield f"`{path}`" if path else "", section.__doc__ or "", section
+    yield f"`{path}`" if path else "", cleandoc(section.__doc__ or ""), section
     for name, field in section.model_fields.items():
         below = f"{path}.{name}".lstrip(".")
         item = item_of(field.annotation)

@@ -90,7 +90,10 @@ class TlsSection(Section):
 
 
 class AdminSection(Section):
-    """The listener for operators: purge, delete, explain."""
+    """The listener for operators.
+
+    In this version it tells what the server is and what it counted; it does not purge, delete or explain yet.
+    """
 
     tls: TlsSection | None = None
     """The certificate for addresses beyond this machine."""
@@ -127,7 +130,10 @@ class StoreSection(Section):
 
 
 class TelemetrySection(Section):
-    """How the server is watched."""
+    """How the server is watched.
+
+    This version checks these settings and serves no metrics yet.
+    """
 
     insecure: Switch = False
     """Whether metrics may be served beyond this machine, which is without TLS."""
@@ -161,7 +167,7 @@ class Config(Section):
     max_request: Annotated[Size, AfterValidator(Between(KIB, GIB))] = 8 * MIB
     """The greatest size of one call."""
     max_response: Annotated[Size, AfterValidator(Between(KIB, GIB))] = 3 * MIB
-    """The greatest size of one answer to a call; hits of a batch beyond it become item errors."""
+    """The greatest size of all bodies in the answer to a batch; hits beyond it become item errors."""
     max_in_flight_bytes: Annotated[Size, AfterValidator(Between(KIB, 16 * TIB))] = 256 * MIB
     """The greatest size of all calls that are being worked on together."""
     threads: Annotated[Count, Field(ge=1, le=1024)] = 32

@@ -21,6 +21,8 @@ def _notes(config: Config) -> Iterator[tuple[str, str]]:
         yield "max_in_flight_bytes", f"is less than max_request, so no call above {limit} is ever taken"
     if config.store.engine == "memory":
         yield "store.engine", "is memory, which forgets every answer when the server stops"
+    if config.telemetry.listen is not None:
+        yield "telemetry.listen", "has no effect in this version"
     if not config.rules:
         yield "rules", "is empty, so nothing is cached"
     used = {rule.semantic.embedder for rule in config.rules if rule.semantic is not None}
@@ -48,7 +50,7 @@ def _rule_notes(rule: RuleSection, config: Config) -> Iterator[tuple[str, str]]:
         yield "coalesce", "has no effect in this version"
     if rule.admission.max_body > config.max_response:
         limit = format_size(config.max_response)
-        yield "admission.max_body", f"is more than max_response ({limit}), so larger answers are never served"
+        yield "admission.max_body", f"is more than max_response ({limit}), so no batch serves larger answers"
     elif rule.admission.max_body >= config.max_request:
         limit = format_size(config.max_request)
         yield "admission.max_body", f"is not less than max_request ({limit}), so larger answers never arrive"

@@ -143,7 +143,7 @@ class RuleSection(Section):
     match: MatchSection = Field(default_factory=MatchSection)
     """Which requests the rule is for."""
     mode: Annotated[Literal["off", "shadow", "serve"], BeforeValidator(read_mode)] = "serve"
-    """Whether answers are served, only compared with what the provider says, or neither."""
+    """Whether answers are served, only looked up and stored to see how many would be, or neither."""
     strategy: Annotated[
         tuple[MatcherName, ...],
         BeforeValidator(read_list),
