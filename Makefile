@@ -3,12 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PROTOGEN := $(VENV)/protogen
-GHZ_VERSION := v0.121.0
 CONFIG ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test test-thorough check lint format types buf proto docs ghz bench-keys clean
+.PHONY: help install demo serve test test-thorough check lint format types buf proto docs ghz bench-ratio bench-keys clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -48,6 +47,12 @@ proto: $(PROTOGEN)/.installed ## regenerate the Python stubs from proto/
 
 docs: install ## regenerate docs/configuration.md
 	$(BIN)/askonce config document > docs/configuration.md
+
+ghz: install ## load-test a real sidecar with ghz (built with Go the first time)
+	$(BIN)/python -m benchmarks.ghz.run
+
+bench-ratio: install ## an exact hit against a server that answers without deciding
+	$(BIN)/python -m benchmarks.ghz.ratio
 
 bench-keys: install ## key derivation against the plain library calls
 	$(BIN)/python benchmarks/micro/keys.py
