@@ -49,8 +49,10 @@ def check(file: File = None) -> int:
 def schema() -> None:
     """Print the JSON Schema of the configuration, for editors.
 
-    Example: `askonce config schema > askonce.schema.json`, and as the first line of the configuration
+    An editor finds it by the first line of a configuration:
     `# yaml-language-server: $schema=askonce.schema.json`
+
+    Example: `askonce config schema > askonce.schema.json`
     """
     from askonce_server.config.schema import schema as json_schema
 

@@ -34,12 +34,12 @@ def explain_key(  # noqa: PLR0913 - typer makes an option of each parameter
     personalized: options.Personalized = False,
     namespace: options.Namespace = "",
     material: WithMaterial = True,
-    as_json: options.AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Show what the key of a request is made of: every segment with its digest, and the material.
 
-    No server is asked. Two requests that should share an answer and do not differ in a segment: run this on
-    both and compare. The ids are those of a store that was never purged.
+    No server is asked. Where two requests should share an answer and do not, some segment differs: run this
+    on both and compare. The ids are those of a store that was never purged.
 
     Examples:
     - `askonce explain-key body.json --dialect openai --endpoint chat --scope tenant=acme`

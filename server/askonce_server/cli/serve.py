@@ -25,11 +25,11 @@ def serve(*, config: ConfigFile = None) -> int:
     """Run the server until it is told to stop (SIGTERM, SIGINT).
 
     Examples:
-        askonce serve
+    - `askonce serve`
 
-        askonce serve --config askonce.yaml
+    - `askonce serve --config askonce.yaml`
 
-        ASKONCE_LISTEN=127.0.0.1:7070 askonce serve
+    - `ASKONCE_LISTEN=127.0.0.1:7070 askonce serve`
     """
     # The server and all it needs is heavy, and no other command wants it.
     from askonce_server.config.load import ConfigError, load  # noqa: PLC0415
