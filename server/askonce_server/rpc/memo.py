@@ -22,28 +22,30 @@ class PlanMemo:
         self._max_bytes = max_bytes
         self._max_request = max_request
         self._lock = Lock()
-        self._plans: dict[bytes, Plan] = {}
         self._bytes = 0
-        self._rules: Sequence[Rule] = ()
+        # One field, read at once: a plan must never be found under rules that it was not made for.
+        self._held: tuple[Sequence[Rule], dict[bytes, Plan]] = ((), {})
 
     def get(self, raw: bytes, rules: Sequence[Rule]) -> Plan | None:
         """Return the plan for `raw` under `rules`, or None."""
-        return self._plans.get(raw) if rules is self._rules else None
+        held_rules, plans = self._held
+        return plans.get(raw) if rules is held_rules else None
 
     def put(self, raw: bytes, rules: Sequence[Rule], plan: Plan) -> None:
         """Remember a plan, unless the request is too large to be worth it."""
         if len(raw) > self._max_request:
             return
         with self._lock:
-            if rules is not self._rules:
-                self._plans, self._bytes, self._rules = {}, 0, rules
-            if raw in self._plans:
+            if rules is not self._held[0]:
+                self._held, self._bytes = (rules, {}), 0
+            plans = self._held[1]
+            if raw in plans:
                 return
-            self._plans[raw] = plan
+            plans[raw] = plan
             self._bytes += _cost(raw)
             while self._bytes > self._max_bytes:
-                oldest = next(iter(self._plans))
-                del self._plans[oldest]
+                oldest = next(iter(plans))
+                del plans[oldest]
                 self._bytes -= _cost(oldest)
 
 
