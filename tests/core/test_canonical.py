@@ -337,7 +337,7 @@ def _nested(levels: int, *, kind: str) -> bytes:
 @pytest.mark.parametrize("kind", ["array", "object", "mixed"])
 def test_128_levels_are_read_and_more_are_not(kind: str):
     assert canonicalize(_nested(MAX_DEPTH, kind=kind)) == _nested(MAX_DEPTH, kind=kind)
-    for levels in (130, 200, 202, 254, 256, 1_000, 100_000):
+    for levels in (130, 200, 202, 254, 256, 1_000, 40_000):
         with pytest.raises(Unrepresentable, match="levels"):
             parse(_nested(levels, kind=kind))
 

@@ -15,6 +15,7 @@ from typing import Any
 import jiter
 import orjson
 
+from askonce_server.core.density import MAX_NODES, MAX_VALUES, is_dense
 from askonce_server.core.errors import NotJson, Unrepresentable
 from askonce_server.core.parts import JsonValue
 
@@ -34,6 +35,7 @@ _WITH_EXPONENT = 1e-6
 _BEYOND = Decimal("Infinity")
 _CONTAINERS = (dict, list)
 _TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
+_TOO_DENSE = f"more than {MAX_NODES} nodes or {MAX_VALUES} values"
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 _LONE_SURROGATE = re.compile(
@@ -61,9 +63,11 @@ def parse(raw: bytes) -> JsonValue:
     Raises:
         NotJson: The bytes are not a JSON document.
         Unrepresentable: A key stands twice in one object, a string holds half a surrogate pair, a number is
-            NaN or infinite, or more than `MAX_DEPTH` containers stand inside each other. A document that is
-            too deep may be broken as well; any other broken one is NotJson.
+            NaN or infinite, more than `MAX_DEPTH` containers stand inside each other, or the document is
+            dense. One that is too deep or dense may be broken as well; any other broken one is NotJson.
     """
+    if is_dense(raw):
+        raise Unrepresentable(_TOO_DENSE)
     try:
         tree: JsonValue = jiter.from_json(
             raw,

@@ -84,7 +84,7 @@ class DecisionServicer:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
         self._check_size(raw)
         with self._permits.bytes_in_flight(len(raw)) as fits:
-            request = parse(decision_service_pb2.BatchLookupRequest, raw)
+            request = parse(decision_service_pb2.BatchLookupRequest, raw, requests=validate.BATCH_ITEMS)
             validate.batch(len(request.items))
             items = request.items
             with self._permits.lookup(lambda: _patience(context, items) if fits else 0.0) as held:
@@ -105,7 +105,7 @@ class DecisionServicer:
         """Answer a BatchStore: one commit, one result an item, order kept."""
         self._check_size(raw)
         with self._permits.bytes_in_flight(len(raw)) as fits, self._permits.storing() as free:
-            request = parse(decision_service_pb2.BatchStoreRequest, raw)
+            request = parse(decision_service_pb2.BatchStoreRequest, raw, requests=validate.BATCH_ITEMS)
             validate.batch(len(request.items))
             able = fits and free
             with self._permits.store(lambda: _patience(context) if able else 0.0) as held:

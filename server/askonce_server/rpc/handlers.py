@@ -11,14 +11,19 @@ from google.protobuf.message import DecodeError, Message
 
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.rpc import status
+from askonce_server.rpc.wire import check_fields
 from askonce_server.service.faults import FaultLog
 
 MessageT = TypeVar("MessageT", bound=Message)
 Method = Callable[[bytes, grpc.ServicerContext], bytes]
 
 
-def parse(message_type: type[MessageT], raw: bytes) -> MessageT:
-    """Parse a request. Raises MalformedRequest when the bytes are no such message."""
+def parse(message_type: type[MessageT], raw: bytes, *, requests: int = 1) -> MessageT:
+    """Parse a message of up to so many requests.
+
+    Raises MalformedRequest when the bytes are no such message, or one with too many fields.
+    """
+    check_fields(message_type, raw, requests=requests)
     try:
         return message_type.FromString(raw)
     except DecodeError:

@@ -17,6 +17,8 @@ VALUE_BYTES = 4096
 MAP_ENTRIES = 64
 BATCH_ITEMS = 256
 TOKEN_BYTES = 65536
+VECTOR_BYTES = 65536
+"""16,384 dimensions."""
 
 
 def descriptor(message: descriptor_pb2.RequestDescriptor, violations: list[Violation]) -> None:
@@ -119,6 +121,9 @@ def embedding(message: descriptor_pb2.Embedding, violations: list[Violation]) ->
     if not message.values or len(message.values) % 4:
         text = f"has {len(message.values)} bytes; send float32 little endian, 4 bytes a dimension"
         violations.append(Violation(path, text))
+        return
+    if len(message.values) > VECTOR_BYTES:
+        violations.append(Violation(path, f"has {len(message.values)} bytes; at most {VECTOR_BYTES}"))
         return
     values = struct.unpack(f"<{len(message.values) // 4}f", message.values)
     if not all(map(math.isfinite, values)):

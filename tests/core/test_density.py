@@ -1,0 +1,113 @@
+"""A document that would keep a parser busy is refused by its density, however it hides it; real ones pass."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from typing import Any
+
+import pytest
+from askonce_server.core.canonical import parse
+from askonce_server.core.density import MAX_NODES, MAX_VALUES, is_dense
+from askonce_server.core.errors import Unrepresentable
+
+MEBI = 1 << 20
+SIZE = 8 * MEBI - 1024
+
+
+def filled(item: bytes, *, behind: bytes = b"") -> bytes:
+    """An array of nearly 8 MiB."""
+    return b"[" + behind + b",".join([item] * ((SIZE - len(behind)) // (len(item) + 1))) + b"]"
+
+
+def keyed() -> bytes:
+    return b"{" + b",".join(b'"%x":0' % number for number in range(SIZE // 12)) + b"}"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(filled(b"[0]"), id="arrays"),
+        pytest.param(filled(b"[]"), id="empty arrays"),
+        pytest.param(filled(b'{"a":{}}'), id="objects"),
+        pytest.param(filled(b"0.1"), id="fractions"),
+        pytest.param(filled(b"1e-5"), id="exponents"),
+        pytest.param(filled(b"1E5"), id="exponents in upper case"),
+        pytest.param(filled(b"0"), id="integers"),
+        pytest.param(filled(b'""'), id="strings"),
+        pytest.param(keyed(), id="members"),
+        pytest.param(keyed()[:-1] + b',"0":0}', id="a key twice at the end"),
+        pytest.param(filled(b"[0]")[:-1] + b"}", id="broken at the end"),
+        pytest.param(b"[" * (SIZE // 2) + b"]" * (SIZE // 2), id="depth"),
+        pytest.param(filled(b"[0]", behind=rb'"\\",'), id="behind an escaped backslash"),
+        pytest.param(filled(b"[0]", behind=rb'"\"",'), id="behind an escaped quote"),
+        pytest.param(filled(b"[0]", behind=rb'"\\\"\\",'), id="behind both"),
+        pytest.param(filled(b"[0]", behind=rb'"\u005c\u0022",'), id="behind escapes by number"),
+        pytest.param(filled(rb'{"\"":0}'), id="escaped quotes as keys"),
+        pytest.param(filled(b"1e5") + b"t" * SIZE, id="broken, with letters behind"),
+    ],
+)
+def test_a_dense_document_is_refused_before_it_is_parsed(raw):
+    begin = time.process_time()
+    with pytest.raises(Unrepresentable, match="nodes"):
+        parse(raw)
+    assert time.process_time() - begin < 0.3  # parsing takes 0.5 to 5 s
+
+
+CODE = 'if (a[0] == {"x": 1.5e3}) { print("\\\\"); }\n'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param([{"role": "user", "content": CODE * (MEBI // len(CODE))}], id="1 MiB of code"),
+        pytest.param([{"role": "user", "content": json.dumps([[0]] * 200_000)}], id="JSON as text"),
+        pytest.param(
+            [{"role": "user", "content": [{"type": "text", "text": "Well, e.g. this: " * 50}] * 5}] * 200,
+            id="200 turns",
+        ),
+        pytest.param(
+            [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": f"tool-{tool}",
+                        "parameters": {
+                            "type": "object",
+                            "properties": {
+                                f"p{number}": {"type": "string", "description": "A", "enum": ["a", "b"]}
+                                for number in range(50)
+                            },
+                        },
+                    },
+                }
+                for tool in range(128)
+            ],
+            id="128 tools of 50 parameters",
+        ),
+        pytest.param([{"data": base64.b64encode(bytes(range(256)) * 23_000).decode()}], id="8 MiB image"),
+        pytest.param([[token % 100_000 for token in range(8192)]] * 36, id="300,000 tokens to embed"),
+        pytest.param(["a sentence, and another"] * 2048, id="2,048 texts to embed"),
+    ],
+)
+def test_real_requests_pass(body: Any):
+    raw = json.dumps(body).encode()
+    assert len(raw) > 50_000
+    assert not is_dense(raw)
+    assert parse(raw) == body
+
+
+def test_the_limits_are_exact():
+    pad = b'"' + b"a" * (64 << 10) + b'"'
+
+    def nodes(count: int) -> bytes:
+        return b"[" + b",".join([pad, *[b"[]"] * (count - 1)]) + b"]"
+
+    def values(count: int) -> bytes:
+        return b"[" + b",".join([pad, *[b"1"] * count]) + b"]"
+
+    assert not is_dense(nodes(MAX_NODES))
+    assert is_dense(nodes(MAX_NODES + 1))
+    assert not is_dense(values(MAX_VALUES))
+    assert is_dense(values(MAX_VALUES + 1))
