@@ -359,12 +359,12 @@ def test_a_plan_holds_nothing_of_time_or_generations():
     assert run(planned, Shelf(entry(EXACT), body=BODY, generations={name: b"1" * 16})).outcome is Outcome.MISS
 
 
-def test_content_without_a_canonical_form_is_found_out_late_and_bypasses_all_the_same():
+def test_content_without_a_canonical_form_is_found_out_before_the_store_is_asked():
     odd = descriptor(
         content=Content(messages=b'[{"role":"user","content":{"n":1e300}}]', params=b'{"seed":1}')
     )
     planned = plan(odd)
-    assert planned.bypass_reason is None
+    assert planned.bypass_reason is BypassReason.UNREPRESENTABLE_CONTENT
     for _ in range(2):
         decision = run(planned)
         assert decision.bypass_reason is BypassReason.UNREPRESENTABLE_CONTENT

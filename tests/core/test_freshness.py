@@ -6,16 +6,18 @@ import pytest
 from askonce_server.core.descriptor import Controls
 from askonce_server.core.freshness import age_ms, start_ms, why_not_fresh
 from askonce_server.core.reasons import DenyReason
+from askonce_server.core.rules import Rule
 from core.builders import NOW, answer
 from hypothesis import given
 from hypothesis import strategies as st
 
 TTL = 10_000
 STORED = answer(start_ms=NOW, store_ms=NOW + 500, expire_ms=NOW + TTL)
+RULE = Rule(STORED.rule_id)
 
 
 def after(elapsed, **controls):
-    return why_not_fresh(STORED, Controls(**controls), NOW + elapsed)
+    return why_not_fresh(STORED, Controls(**controls), NOW + elapsed, rule=RULE)
 
 
 def test_an_answer_is_fresh_while_its_age_is_below_the_ttl():
@@ -23,6 +25,14 @@ def test_an_answer_is_fresh_while_its_age_is_below_the_ttl():
     assert after(TTL - 1) is None
     assert after(TTL) is DenyReason.EXPIRED
     assert after(TTL + 1) is DenyReason.EXPIRED
+
+
+def test_an_answer_lives_no_longer_than_the_rule_that_serves_it_would_let_it():
+    lowered = Rule(STORED.rule_id, ttl_ms=1_000, max_ttl_ms=5_000)
+    other = Rule("another", ttl_ms=1_000, max_ttl_ms=5_000)
+    for rule, lifetime in ((lowered, 5_000), (other, 1_000)):
+        assert why_not_fresh(STORED, Controls(), NOW + lifetime - 1, rule=rule) is None
+        assert why_not_fresh(STORED, Controls(), NOW + lifetime, rule=rule) is DenyReason.EXPIRED
 
 
 def test_max_age_is_the_greatest_age_that_is_accepted():
@@ -70,8 +80,8 @@ def test_a_call_that_began_in_the_future_began_now():
 def test_once_refused_an_answer_is_refused_for_good(ttl, elapsed, later, limit):
     stored = answer(start_ms=NOW, expire_ms=NOW + ttl)
     for controls in (Controls(), Controls(max_age_ms=limit), Controls(min_fresh_ms=limit)):
-        if why_not_fresh(stored, controls, NOW + elapsed) is not None:
-            assert why_not_fresh(stored, controls, NOW + elapsed + later) is not None
+        if why_not_fresh(stored, controls, NOW + elapsed, rule=RULE) is not None:
+            assert why_not_fresh(stored, controls, NOW + elapsed + later, rule=RULE) is not None
 
 
 @given(st.integers(0, TTL), st.integers(0, TTL), st.integers(0, TTL))

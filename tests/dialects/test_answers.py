@@ -322,3 +322,12 @@ def test_finish_reasons():
         assert not complete_reasons(dialect) & (FILTERED | REFUSED)
     assert "content_filter" in FILTERED
     assert {"refusal"} == REFUSED
+
+
+@pytest.mark.parametrize("size", [1, 20, 60])
+def test_a_document_that_breaks_off_is_told_from_bytes_of_another_kind(size):
+    whole = b'{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hello there"}}]}'
+    cut = inspect("openai", "chat", stream=False, content_type="application/json", body=whole[:size])
+    assert cut.cut
+    assert not inspect("openai", "chat", stream=False, content_type="application/json", body=whole).cut
+    assert not inspect("openai", "chat", stream=False, content_type="text/plain", body=b"hello").cut

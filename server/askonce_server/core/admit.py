@@ -76,6 +76,8 @@ def _why_not_whole(grant: Grant, rule: Rule, response: Response, facts: AnswerFa
         return RefusalReason.STREAM_INCOMPLETE
     if facts.empty:
         return RefusalReason.EMPTY
+    if facts.cut:
+        return RefusalReason.TRUNCATED
     if grant.endpoint not in GENERATING_ENDPOINTS:
         return None
     told = response.finish_reasons

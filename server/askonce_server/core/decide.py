@@ -107,7 +107,7 @@ class _Chain:
 
     def _why_deny(self, entry: Entry) -> DenyReason | None:
         request = self._request
-        stale = why_not_fresh(entry.answer, request.controls, self._now_ms)
+        stale = why_not_fresh(entry.answer, request.controls, self._now_ms, rule=self._rule)
         if stale is not None:
             return stale
         accepts = request.accepts or {request.stream}

@@ -12,7 +12,7 @@ from askonce_server.core.derive import Derivation
 from askonce_server.core.eligibility import scope_missing, why_not
 from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.parts import Parts
-from askonce_server.core.reasons import BypassReason, Mode
+from askonce_server.core.reasons import BypassReason, Matcher, Mode
 from askonce_server.core.rules import Rule, RuleMode
 
 
@@ -53,7 +53,21 @@ def plan(
     root = keys.scope_root(dims)
     names = keys.generation_names(rule, request.descriptor, root=root)
     derivation = Derivation(request.descriptor, rule.key, stream=request.stream, parts=parts, reload=reload)
+    if not _derives(derivation, rule):
+        return Plan(request, rule, BypassReason.UNREPRESENTABLE_CONTENT, anchor=anchor)
     return Plan(request, rule, None, Scope(dims, root, names), derivation, anchor)
+
+
+def _derives(derivation: Derivation, rule: Rule) -> bool:
+    """Derive what the first matcher needs, before a view of the store is held; say whether it can be."""
+    first = rule.strategy[0]
+    if first is Matcher.SEMANTIC:
+        return True
+    try:
+        derivation.fingerprint(first)
+    except Unrepresentable:
+        return False
+    return True
 
 
 def _why_bypass(request: Request, rule: Rule | None, parts: Parts | None) -> BypassReason | None:

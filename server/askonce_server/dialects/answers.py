@@ -16,6 +16,7 @@ from askonce_server.dialects.events import chunks, looks_like_events
 __all__ = ["AnswerFacts", "inspect"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OPENING = (b"{", b"[")
 _EMPTY_DOCUMENTS = frozenset({b"", b"null", b"{}", b"[]", b'""'})
 
 
@@ -48,7 +49,9 @@ def inspect(dialect: str, endpoint: str, *, stream: bool, content_type: str, bod
     events = looks_like_events(body, content_type)
     try:
         facts = reader.stream(chunks(body)) if events else reader.document(orjson.loads(body))
-    except (NotUnderstood, orjson.JSONDecodeError):
+    except orjson.JSONDecodeError:
+        return AnswerFacts(cut=not events and body[:1] in _OPENING)
+    except NotUnderstood:
         return AnswerFacts()
     if events == stream:
         return facts

@@ -157,7 +157,7 @@ class DecisionServicer:
         plan = self._memo.get(raw, rules)
         if plan is None:
             request = parse(decision_service_pb2.LookupRequest, raw) if parsed is None else parsed
-            plan = self._lookups.plan(convert.asked(request))
+            plan = self._lookups.plan(convert.asked(request), rules)
             self._memo.put(raw, rules, plan)
         return plan
 

@@ -62,7 +62,8 @@ def _candidate(candidate: Candidate, found: Decision) -> dict[str, Any]:
         "stream": decision_pb2.BODY_SHAPE_STREAM if answer.stream else decision_pb2.BODY_SHAPE_JSON,
         "contains_tool_calls": answer.contains_tool_calls,
         "usage": usage and {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
-        "cost_avoided_usd": answer.cost_usd,
+        # what was not served saved nothing
+        "cost_avoided_usd": answer.cost_usd if found.outcome is Outcome.HIT else None,
         "body": body and {"data": body.data, "content_type": body.content_type},
     }
 

@@ -69,9 +69,12 @@ class LookupService:
         """The current rules: plans that were made under others must not be used."""
         return self._rules()
 
-    def plan(self, asked: Asked) -> Plan:
-        """Read the content and find the rule. Raises MalformedRequest naming everything that is wrong."""
-        return plan_for(asked, self._rules())
+    def plan(self, asked: Asked, rules: Sequence[Rule] | None = None) -> Plan:
+        """Read the content and find the rule, among the current ones unless `rules` are given.
+
+        Raises MalformedRequest naming everything that is wrong.
+        """
+        return plan_for(asked, self._rules() if rules is None else rules)
 
     def lookup(self, plan: Plan) -> Decision:
         """Decide one lookup. Never raises."""
