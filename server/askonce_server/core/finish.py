@@ -54,6 +54,6 @@ class AnswerFacts:
     invalid_tool_json: bool = False
     """Whether the arguments of a tool call are not a JSON object."""
     cut: bool = False
-    """Whether the body begins as a JSON document and breaks off."""
+    """Whether the body begins as a JSON document and is none to its end."""
     wrong_shape: bool = False
     """Whether the body is a document where a stream was asked for, or the reverse."""
