@@ -54,7 +54,7 @@ def main() -> int:
             alone = _measure(server, in_flight=1, stores=ALONE)
             together = _measure(server, in_flight=IN_FLIGHT, stores=STORES)
         print(
-            f"{name:<15} {IN_FLIGHT} in flight: {together[0]:.1f} Stores a commit, {together[1]:.0f} Stores/s;"
+            f"{name:<15} {IN_FLIGHT} in flight: {together[0]:.1f} a commit, {together[1]:.0f} Stores/s;"
             f" one at a time: {alone[0]:.1f} and {alone[1]:.0f}; ratio {together[1] / alone[1]:.1f}"
         )
     return 0
