@@ -51,6 +51,35 @@ def test_significant_white_space_is_a_reason_not_a_key():
     assert derivation(said("- a\n- b")).fingerprint(Matcher.NORMALIZED) is BypassReason.WHITESPACE_SIGNIFICANT
 
 
+@pytest.mark.parametrize("text", ["Roses are red,\n", "Roses  are red,", "It is "])
+def test_white_space_in_a_text_that_the_model_goes_on_from_is_significant(text):
+    """A last turn that is the assistant's is the beginning of the answer."""
+    asked, begun = {"role": "user", "content": "a poem"}, {"role": "assistant", "content": text}
+    parted = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    for messages in ([asked, begun], [asked, parted]):
+        wanted = descriptor(content=content(messages))
+        found = derivation(wanted).fingerprint(Matcher.NORMALIZED)
+        assert found is BypassReason.WHITESPACE_SIGNIFICANT
+    before = descriptor(content=content([asked, begun, asked]))
+    assert isinstance(derivation(before).fingerprint(Matcher.NORMALIZED), bytes)
+
+
+@pytest.mark.parametrize("texts", [("re", " sign"), ("re ", "sign"), ("re", "\nsign", "s")])
+def test_white_space_between_parts_is_significant(texts):
+    """Nothing says what a provider puts between two parts."""
+    content_of = [{"type": "text", "text": text} for text in texts]
+    wanted = descriptor(content=content([{"role": "user", "content": content_of}]))
+    assert derivation(wanted).fingerprint(Matcher.NORMALIZED) is BypassReason.WHITESPACE_SIGNIFICANT
+    outer = [{"type": "text", "text": " re"}, {"type": "text", "text": ""}, {"type": "text", "text": "sign "}]
+    wanted = descriptor(content=content([{"role": "user", "content": outer}]))
+    assert isinstance(derivation(wanted).fingerprint(Matcher.NORMALIZED), bytes)
+
+
+def test_white_space_in_what_becomes_a_vector_is_significant():
+    wanted = descriptor(content=content([{"role": "user", "content": "a  b"}]), endpoint="embeddings")
+    assert derivation(wanted).fingerprint(Matcher.NORMALIZED) is BypassReason.WHITESPACE_SIGNIFICANT
+
+
 def test_the_guard_can_be_turned_off():
     policy = KeyPolicy(normalized_guard=False)
     assert derivation(said("- a\n\n- b"), policy).material(Matcher.NORMALIZED) == derivation(

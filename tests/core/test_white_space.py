@@ -87,6 +87,12 @@ def test_letters_and_unicode_form_stay():
         ("use `a b`  or `c d`", "use `a b` or `c d`"),
         ("a “b c”  d", "a “b c” d"),
         ("a «b c»  d «e»", "a «b c» d «e»"),
+        ("a „b c“  d „e f“", "a „b c“ d „e f“"),
+        ("a „b c”  d", "a „b c” d"),
+        ("it’s  John’s", "it’s John’s"),
+        ("a ‘b’  c ‘d’", "a ‘b’ c ‘d’"),
+        ("Summarize this, please:\nthe fox jumps", "Summarize this, please: the fox jumps"),
+        ("a < b  and c", "a < b and c"),
         ('the 5" and  more', 'the 5" and more'),
         ("rock 'n' roll  is old", "rock 'n' roll is old"),
         ("", ""),
@@ -148,6 +154,25 @@ def test_prose_folds(text, folded):
         pytest.param("count ‹a  b› please", id="run in single guillemets"),
         pytest.param("数えて「a  b」ください", id="run in corner brackets"),
         pytest.param("数えて『a  b』ください", id="run in white corner brackets"),
+        pytest.param("count „a  b” please", id="run in Polish quotes"),
+        pytest.param("count »a  b« please", id="run in guillemets that point inwards"),
+        pytest.param("count ›a  b‹ please", id="run in single guillemets that point inwards"),
+        pytest.param("count ”a  b” please", id="run in Swedish quotes"),
+        pytest.param("count ’a  b’ please", id="run in Swedish single quotes"),
+        pytest.param("count ‚a  b‘ please", id="run in German single quotes"),
+        pytest.param("count ‚a  b’ please", id="run in Polish single quotes"),
+        pytest.param("count ＂a  b＂ please", id="run in full-width quotes"),
+        pytest.param("数えて《a  b》ください", id="run in double angle brackets"),
+        pytest.param("数えて〈a  b〉ください", id="run in angle brackets"),
+        pytest.param("数えて【a  b】ください", id="run in lenticular brackets"),
+        pytest.param("数えて〝a  b〟ください", id="run in double prime quotes"),
+        pytest.param("count <pre>a  b</pre> please", id="run in markup"),
+        pytest.param("What prints? x = 1\nprint(x)", id="code of two lines"),
+        pytest.param("What prints? if (x)\ny()", id="calls on two lines"),
+        pytest.param("name,age\nada,thirty", id="CSV"),
+        pytest.param("host: a\nport: b", id="YAML"),
+        pytest.param("one  \ntwo", id="hard line break in Markdown"),
+        pytest.param("see # title\ntext", id="heading or comment"),
         pytest.param('count "a\tb" please', id="tab in quotes"),
         pytest.param('count "a\u00a0b" please', id="no-break space in quotes"),
         pytest.param('count "a\nb" please', id="line break in quotes"),
@@ -204,6 +229,23 @@ def test_material_that_looks_plain_has_no_text_to_fold(text, in_a_part):
 
 def test_ordinary_material_looks_plain():
     assert is_plain_material(encode({"messages": [{"role": "user", "content": "what is this? it's a b"}]}))
+
+
+@given(st.integers(0, 4), st.text(st.sampled_from("a \n\u3000"), max_size=8))
+def test_a_long_text_folds_as_a_short_one_does(shift, gap):
+    piece = "a" * (65_534 + shift) + gap + "b"
+    assert fold(piece * 3) == fold(piece) + fold(piece) + fold(piece)
+
+
+def test_a_run_across_many_pieces_is_one():
+    assert fold("a" + " " * 300_000 + "b") == "a b"
+
+
+def test_a_very_long_text_is_left_alone_unless_it_is_plain():
+    plain = "word " * 100_000 + "end"
+    assert fold_prose(plain) is plain
+    assert fold_prose(plain + "  of it") is None
+    assert fold_prose(plain + " ") is None
 
 
 MEBI = 1 << 20

@@ -13,8 +13,8 @@ from askonce_server.core.material import bare_text, context, material, normalize
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import KeyPolicy
-from askonce_server.core.turns import prose, user_texts
-from askonce_server.core.white_space import fold, fold_prose, is_plain_material
+from askonce_server.core.turns import inner_ends, prefill, prose, user_texts
+from askonce_server.core.white_space import WHITE_SPACE, fold, fold_prose, is_plain_material
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,8 @@ class Derivation:
         if not policy.case_fold and is_plain_material(self._exact()):
             return self._exact()
         change = fold_prose if policy.normalized_guard else fold
+        if policy.normalized_guard and self._meets_more(tree):
+            return BypassReason.WHITESPACE_SIGNIFICANT
         same = not policy.case_fold
         for text in prose(tree.get("messages"), tree.get("system"), bare_text=bare):
             folded = change(text)
@@ -129,6 +131,17 @@ class Derivation:
         if same:
             return self._exact()
         return encode(normalized(tree, bare_text=bare, case_fold=policy.case_fold))
+
+    def _meets_more(self, tree: dict[str, JsonValue]) -> bool:
+        """Whether white space stands where a text goes on: in the next part, the answer, or a vector."""
+        messages, system = tree.get("messages"), tree.get("system")
+        if self._descriptor.endpoint == "embeddings":
+            whole = prose(messages, system, bare_text=False)
+        else:
+            whole = prefill(messages)
+        return any(fold(text) is not text for text in whole) or any(
+            end in WHITE_SPACE for end in inner_ends(messages, system) if end
+        )
 
     def _material_of_digests(self, digests: Digests, matcher: Matcher) -> bytes | BypassReason:
         sha = digests.exact_sha256 if matcher is Matcher.EXACT else digests.normalized_sha256

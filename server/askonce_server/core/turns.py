@@ -71,6 +71,27 @@ def prose(messages: JsonValue, system: JsonValue, *, bare_text: bool) -> Iterato
                 yield from _texts(turn.get("content"))
 
 
+def prefill(messages: JsonValue) -> Iterator[str]:
+    """Yield the texts of a last turn that is the assistant's: the model goes on from its last character."""
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if isinstance(last, dict) and last.get("role") == "assistant":
+        yield from _texts(last.get("content"))
+
+
+def inner_ends(messages: JsonValue, system: JsonValue) -> Iterator[str]:
+    """Yield the first and last characters of text parts that stand beside another part.
+
+    Parts may be joined without anything between them: `re` and ` sign` are not `re` and `sign`.
+    """
+    turns = (
+        [turn.get("content") for turn in messages if _is_prose(turn)] if isinstance(messages, list) else []
+    )
+    for content in (system, *turns):
+        if isinstance(content, list) and len(content) > 1:
+            yield from (part["text"][:1] for part in content[1:] if is_text(part))
+            yield from (part["text"][-1:] for part in content[:-1] if is_text(part))
+
+
 def _texts(content: JsonValue) -> Iterator[str]:
     if isinstance(content, str):
         yield content

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections.abc import Iterator
 from itertools import islice
 
 WHITE_SPACE = (
@@ -18,22 +19,54 @@ _RUN = re.compile(f"[{WHITE_SPACE}]{{2,}}|[{_OTHERS}]")
 _BREAK = re.compile("\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]")
 _LINE_MARKS = frozenset("-–—*+•‣◦·▪▫●○■□@|>\"'“”„‘’«»‹›「」『』`")
 """List marks, diff marks, pipes and quote marks: a line that begins with one has a layout."""
-_SAME_QUOTES = ('"', "`", "'")
-_PAIRED_QUOTES = ("“”", "„“", "‘’", "«»", "‹›", "「」", "『』")
+_SAME_QUOTES = ('"', "`", "'", "\uff02")
+_PAIRED_QUOTES = (
+    *("“”", "„“", "„”", "‘’", "‚‘", "‚’", "«»", "‹›"),
+    *("「」", "『』", "《》", "〈〉", "【】", "\u301d\u301e", "\u301d\u301f"),
+)
+_ALSO_REVERSED = (("«", "»"), ("‹", "›"))
+"""German and Danish quote »so«."""
+_ALSO_SAME = (("”", "“„"), ("’", "‘‚"))
+"""Swedish and Finnish quote ”so”: a closing mark in a text without any of its opening ones."""
 _ALL_QUOTES = frozenset((*_SAME_QUOTES, *"".join(_PAIRED_QUOTES)))
-_APOSTROPHE = re.compile(r"(?<![^\W_])'|'(?![^\W_])")
-"""A single quote mark that is no apostrophe between two letters."""
+_APOSTROPHES = {
+    mark: re.compile(f"(?<![^\\W_]){mark}|{mark}(?![^\\W_])")  # none between two letters
+    for mark in ("'", "’")
+}
+_CODE = re.compile(r"[=;{}\[\]\\|#<>]|\w\(")
+"""What prose around a line break has no need of, and code, tables and markup have."""
+_MEMBER = re.compile(r"[\w.\-]+:(?:\s|$)")
+"""How a line of YAML, or a header, begins."""
 _MARKED_STRING = re.compile(rb'":"[-*+@|>\'`0-9]')
 """A member that is a string and begins with a line mark; those that are not ASCII never get this far."""
 _INDENT = 4
 _MAX_RUNS = 4096
 """A text with quotes and more runs than this is left alone: judging every run would take too long."""
+_MAX_JUDGED = 256 << 10
+"""A longer text, in characters, is left alone unless it has nothing to fold: no other thread runs while a
+regular expression is at work."""
+_PIECE = 64 << 10
+"""How much of a text is folded in one go."""
 
 
 def fold(text: str) -> str:
     """Turn runs of white space into one space, strip the ends. Returns `text` itself when it has neither."""
     stripped = text.strip(WHITE_SPACE)
-    return stripped if _is_plain(stripped) else _RUN.sub(" ", stripped)
+    return stripped if _is_plain(stripped) else _fold_runs(stripped)
+
+
+def _fold_runs(text: str) -> str:
+    """Fold piece by piece, so that other threads have their turn; a run that crosses an edge is one run."""
+    if len(text) <= _PIECE:
+        return _RUN.sub(" ", text)
+    pieces: list[str] = []
+    for start in range(0, len(text), _PIECE):
+        piece = _RUN.sub(" ", text[start : start + _PIECE])
+        if pieces and piece[0] == " " and pieces[-1][-1] == " ":
+            piece = piece[1:]
+        if piece:
+            pieces.append(piece)
+    return "".join(pieces)
 
 
 def is_plain_material(material: bytes) -> bool:
@@ -58,14 +91,16 @@ def fold_prose(text: str) -> str | None:
     """Fold a text, or return None where white space may carry meaning, so that it must not be folded.
 
     That is fenced or indented code, tabs at a line start, diffs, tables and lists, a quoted or back-ticked
-    span that contains a run, and more than one line break. Errs on the side of meaning: that costs a hit,
-    the other side would cost a wrong one.
+    span that contains a run, markup, more than one line break, and one between lines that are no prose.
+    Errs on the side of meaning: that costs a hit, the other side would cost a wrong one.
     """
     stripped = text.strip(WHITE_SPACE)
     if not stripped:
         return stripped
     if "```" in stripped or "~~~" in stripped or _has_line_mark(stripped):
         return None
+    if len(text) > _MAX_JUDGED:
+        return text if stripped is text and _is_plain(text) else None
     if stripped is not text:
         indent = text[: text.index(stripped[0])]
         if indent and _is_indent(_BREAK.split(indent)[-1]):
@@ -82,7 +117,20 @@ def _has_layout(text: str) -> bool:
         return True
     if any(line[:1] in WHITE_SPACE or _has_line_mark(line) for line in lines[1:]):
         return True
+    if "</" in text or (len(lines) == 2 and _is_no_prose(*lines)):
+        return True
     return any(mark in text for mark in _ALL_QUOTES) and _has_quoted_run(text)
+
+
+def _is_no_prose(first: str, second: str) -> bool:
+    """Whether the break between two lines is one of code, CSV, YAML, headers or Markdown."""
+    return (
+        first.endswith("  ")  # a hard break in Markdown
+        or _CODE.search(first) is not None
+        or _CODE.search(second) is not None
+        or _MEMBER.match(second) is not None
+        or 0 < first.count(",") == second.count(",")
+    )
 
 
 def _is_indent(white_space: str) -> bool:
@@ -111,15 +159,29 @@ def _has_quoted_run(text: str) -> bool:
     if len(runs) > _MAX_RUNS:
         return True
     return any(
-        _has_run_in_pair(runs, _places(text, pair[0]), _places(text, pair[1])) for pair in _PAIRED_QUOTES
-    ) or any(_has_run_in_same(text, runs, _places(text, mark)) for mark in _SAME_QUOTES)
+        _has_run_in_pair(runs, _places(text, pair[0]), _places(text, pair[1])) for pair in _pairs(text)
+    ) or any(_has_run_in_same(text, runs, _places(text, mark)) for mark in _same(text))
+
+
+def _pairs(text: str) -> Iterator[str]:
+    yield from _PAIRED_QUOTES
+    for left, right in _ALSO_REVERSED:
+        if -1 < text.find(right) < text.find(left):
+            yield right + left
+
+
+def _same(text: str) -> Iterator[str]:
+    yield from _SAME_QUOTES
+    for mark, openers in _ALSO_SAME:
+        if not any(opener in text for opener in openers):
+            yield mark
 
 
 def _places(text: str, mark: str) -> list[int]:
     if mark not in text:
         return []
-    pattern = _APOSTROPHE if mark == "'" else re.escape(mark)
-    return [found.start() for found in re.finditer(pattern, text)]
+    pattern = _APOSTROPHES.get(mark) or re.compile(re.escape(mark))
+    return [found.start() for found in pattern.finditer(text)]
 
 
 def _has_run_in_pair(runs: list[int], openers: list[int], closers: list[int]) -> bool:

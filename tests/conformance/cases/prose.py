@@ -127,6 +127,7 @@ CASES = [
                 {"role": "developer", "content": "b"},
                 {"role": "user", "content": "c d"},
                 {"role": "assistant", "content": "e f"},
+                {"role": "user", "content": "g"},
             ]
         ),
     ),
@@ -139,9 +140,22 @@ CASES = [
                 {"role": "developer", "content": "b "},
                 {"role": "user", "content": "c  d"},
                 {"role": "assistant", "content": "e\u00a0f"},
+                {"role": "user", "content": "g "},
             ]
         ),
         "roles_plain",
+    ),
+    Case(
+        "begun_answer",
+        "The model goes on from the last character of an assistant turn at the end.",
+        chat([{"role": "user", "content": "a poem"}, {"role": "assistant", "content": "Roses,\n"}]),
+        skipped=MATTERS,
+    ),
+    Case(
+        "parts_seam",
+        "Parts may be joined without anything between them.",
+        chat([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": " b"}]}]),
+        skipped=MATTERS,
     ),
     Case("tool_turn", "The output of a tool is no prose.", toolish("a b")),
     differs("tool_turn_spaced", "The output of a tool is no prose.", toolish("a  b"), "tool_turn"),
