@@ -1,8 +1,9 @@
 """The thread-pool server against grpc.aio, `python -m benchmarks.micro.aio [ROUNDS=6]`.
 
-The same composition, the same Lookup, the same load (ghz, 4 connections, 32 in flight, 1,000 descriptors that
-hit), once with the product's own Lookup and once with an empty one. Rounds alternate A B B A; what counts is the
-server's CPU time a call. Run with `serve CONFIG` or `serve-empty RESPONSE CONFIG` it is asyncio's server.
+The same composition, the same Lookup, the same load (ghz, 4 connections, 32 in flight, 1,000 descriptors
+that hit), once with the product's own Lookup and once with an empty one. Rounds alternate A B B A; what
+counts is the server's CPU time a call. Run with `serve CONFIG` or `serve-empty RESPONSE CONFIG` it is the
+asyncio server.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def _alternate(title: str, servers: dict[str, Server], data: Path, *, rounds: in
             cpu[name].append((servers[name].cpu_seconds() - before) / report.calls * 1e6)
     for name, values in cpu.items():
         print(
-            f"{title}: {name} {statistics.median(values):.0f} us CPU a call [{min(values):.0f} .. {max(values):.0f}]"
+            f"{title}: {name} {statistics.median(values):.0f} us CPU a call"
+            f" [{min(values):.0f} .. {max(values):.0f}]"
         )
     ratios = [loop / pool for pool, loop in zip(cpu["threads"], cpu["asyncio"], strict=True)]
     print(
