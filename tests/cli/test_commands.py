@@ -160,3 +160,23 @@ def test_a_reader_that_has_gone_is_no_traceback():
             ran.stdout.close()
             assert ran.stderr.read() == b""
         assert ran.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "told"),
+    [
+        ("version > /dev/full", 1, "cannot write what was asked for: No space left on device"),
+        ("config schema > /dev/full", 1, "cannot write what was asked for: No space left on device"),
+        ("version >&-", 0, ""),
+        ("explain-key - --dialect openai --endpoint chat <&-", 1, "is not JSON"),
+        ("lookup <&-", 2, "is not JSON"),
+        ("no-command 2>&-", 2, ""),
+    ],
+)
+def test_standard_streams_that_are_full_or_closed_are_no_traceback(shell, code, told):
+    main = "import sys; from askonce_server.cli import main; sys.exit(main())"
+    command = f'"$0" -c "{main}" {shell}'
+    ran = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, text=True, check=False)
+    assert "Traceback" not in ran.stderr
+    assert told in ran.stderr
+    assert ran.returncode == code

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -68,6 +70,7 @@ app.command()(version)
 
 def run(arguments: list[str]) -> int:
     """Run `arguments` and return the exit code. Errors are one line on the standard error stream."""
+    _open_standard_streams()
     try:
         result = app(args=arguments or ["--help"], prog_name="askonce", standalone_mode=False)
         sys.stdout.flush()
@@ -75,14 +78,31 @@ def run(arguments: list[str]) -> int:
         sys.stderr.write(f"askonce: {failure}\n")
         return failure.exit_code
     except BrokenPipeError:
-        # The reader has gone. What is left in the buffer must not be tried again at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
+        return 1
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        sys.stderr.write(f"askonce: cannot write what was asked for: {error.strerror}\n")
         return 1
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
         return _misused(error)
     return result if isinstance(result, int) else 0
+
+
+def _open_standard_streams() -> None:
+    """Give a standard stream that the caller has closed an empty one: Python leaves it None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+
+
+def _drop_output() -> None:
+    """What is left in the buffer, which nobody takes, must not be tried again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _misused(error: Any) -> int:
