@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from askonce_server.core.guards.features import MASK, GuardFeatures, place
-from askonce_server.core.guards.mentions import differ
 from askonce_server.core.guards.settings import LONG_TEXT, GuardSettings
 
 _MAX_WORDS = 16
@@ -43,8 +42,8 @@ def _crossed(asked: GuardFeatures, stored: GuardFeatures) -> bool:
 
 
 def _compared(asked: GuardFeatures, stored: GuardFeatures) -> bool:
-    """Whether the sides of `than` are swapped, and not its word too: more here, less there."""
-    if asked.lesser == stored.lesser or differ(asked.opposites, stored.opposites):
+    """Whether the sides of `than` are swapped."""
+    if asked.lesser == stored.lesser:
         return False
     return not set(asked.lesser).isdisjoint(stored.greater) and not set(stored.lesser).isdisjoint(
         asked.greater

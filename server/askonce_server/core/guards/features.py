@@ -70,7 +70,9 @@ class GuardFeatures:
     small: Tokens = ()
     """Verbs of every topic; in a text without content words, all that tell it from another such."""
     names: tuple[Tokens, ...] = ()
-    """For each name all that it may be found as."""
+    """For each name all that makes it known to another text."""
+    answers: Tokens = ()
+    """Short and long forms of names that the text has."""
     sources: Tokens = ()
     targets: Tokens = ()
     lesser: Tokens = ()
@@ -104,7 +106,14 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
     bag = token("bag:" + " ".join(sorted(order.sequence)))
     sequence = token("row:" + " ".join(order.sequence))
     if len(reading.words) > MAX_WORDS:
-        return GuardFeatures(length=reading.length, bag=bag, sequence=sequence)
+        return GuardFeatures(
+            length=reading.length,
+            negations=reading.negations,
+            passive=order.passive,
+            bag=bag,
+            sequence=sequence,
+            phrases=sequence,
+        )
     words = [token(f"w:{word}") for word in reading.words]
     known = dict(zip(reading.words, words, strict=True))
     runs = _runs(words) if reading.length > FRAMED_TEXT else set()
@@ -130,8 +139,11 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         softeners=_hashed(token, "w:", reading.softeners),
         words=tuple(sorted(words)),
         rough=_hashed(token, "r:", map(rough, reading.plain)) if len(words) <= _MAX_ROUGH else (),
-        small=_hashed(token, "w:", reading.small),
-        names=tuple(sorted(tuple(_either(key, token) for key in keys) for keys in reading.names)),
+        small=_hashed(token, "w:", set(reading.small)),
+        names=tuple(
+            sorted(tuple(_either(key, token) for key in keys) for keys in reading.names.keys.values())
+        ),
+        answers=_hashed(token, "", reading.names.answers),
         sources=_hashed(token, "w:", order.sources),
         targets=_hashed(token, "w:", order.targets),
         lesser=_hashed(token, "w:", order.lesser),

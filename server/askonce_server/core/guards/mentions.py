@@ -15,7 +15,11 @@ def differ(asked: Tokens, stored: Tokens) -> bool:
 def clashes(asked: Tokens, stored: Tokens) -> Iterator[tuple[int, int]]:
     """Yield the pairs of mentions of one line, each of one text alone."""
     mine, theirs = set(asked).difference(stored), set(stored).difference(asked)
+    if not mine or not theirs:
+        return
+    lines: dict[int, list[int]] = {}
+    for other in theirs:
+        lines.setdefault(other >> 32, []).append(other)
     for one in mine:
-        for other in theirs:
-            if one >> 32 == other >> 32:
-                yield one, other
+        for other in lines.get(one >> 32, ()):
+            yield one, other

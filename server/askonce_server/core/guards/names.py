@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from askonce_server.core.guards.calendar import CALENDAR, named_day
 from askonce_server.core.guards.contrasts import Found, Mention
@@ -33,28 +34,38 @@ _NOT_NAMES = (
 )
 
 
-def name_keys(row: Scan, roots: list[str], known: Iterable[Found]) -> dict[str, list[str | Mention]]:
-    """Return for the root of each word of a name what it may be found as in another text.
+@dataclass(slots=True)
+class Names:
+    """The names of a text."""
 
-    That is itself (`w:`), its rough spelling (`r:`), the initials of a name of several words (`w:`), and
-    the sides of the kinds of things that it is known as.
-    """
-    marked = {at for at in _marked(row) if roots[at]}
-    keys: dict[str, list[str | Mention]] = {
-        roots[at]: [f"w:{roots[at]}", f"r:{rough(row.words[at])}"] for at in sorted(marked)
-    }
+    keys: dict[str, list[str | Mention]] = field(default_factory=dict)
+    """For the root of each word of a name, what makes it known to another text: the word (`w:`), its rough
+    spelling (`r:`), a thing of a kind, and for one form of an acronym the other (`long:`, `short:`)."""
+    answers: set[str] = field(default_factory=set)
+    """Forms of acronyms that the text has: `short:nyc` for NYC, `long:nyc` for New York City."""
+
+
+def names(row: Scan, roots: list[str], known: Iterable[Found]) -> Names:
+    """Find the names; `known` are the things of a kind that the text names."""
+    marked = sorted(at for at in _marked(row) if roots[at])
+    found = Names({roots[at]: [f"w:{roots[at]}", f"r:{rough(roots[at])}"] for at in marked})
     for one in known:
-        if one.start in marked:
-            keys[roots[one.start]].append(one.mention)
-    for at, short in _initials(row, sorted(marked)):
-        keys[roots[at]].append(f"w:{short}")
-    return keys
+        if roots[one.start] in found.keys and one.start in marked:
+            found.keys[roots[one.start]].append(one.mention)
+    for at, short in _initials(row, marked):
+        found.keys[roots[at]].append(f"short:{short}")
+        found.answers.add(f"long:{short}")
+    for at in marked:
+        if row.forms[at].isupper() and 1 < len(row.words[at]) <= _MAX_INITIALS:
+            found.keys[roots[at]].append(f"long:{row.words[at]}")
+            found.answers.add(f"short:{row.words[at]}")
+    return found
 
 
 def _marked(row: Scan) -> set[int]:
     words = [at for at, kind in enumerate(row.kinds) if kind == "word"]
-    found = {at for at in row.quoted if row.kinds[at] == "word" and row.words[at] not in FUNCTION}
-    found.update(at for at in words if row.words[at].startswith("letter-"))
+    quoted = {at for at in row.quoted if row.kinds[at] == "word" and row.words[at] not in FUNCTION}
+    found = {at for at in words if row.words[at].startswith("letter-")}
     if JOINED in row.gaps:
         found.update(at for at in words if _is_joined(row, at))
     if "number" in row.kinds:
@@ -62,7 +73,7 @@ def _marked(row: Scan) -> set[int]:
     capital = [at for at in words if row.forms[at] != row.forms[at].lower()]
     if len(capital) > 1 or (capital and row.gaps[capital[0]] != STOP) or _is_mixed(row, capital):
         found.update(_capital(row, words, capital))
-    return {at for at in found if row.words[at] not in _NOT_NAMES and not named_day(row.words[at])}
+    return quoted | {at for at in found if row.words[at] not in _NOT_NAMES and not named_day(row.words[at])}
 
 
 def _is_mixed(row: Scan, capital: list[int]) -> bool:

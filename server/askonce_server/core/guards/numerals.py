@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isfinite
 
 from askonce_server.core.guards.scan import COMMA, GLUED, HYPHEN, SPACE, Scan
+from askonce_server.core.guards.units import UNITS
 
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -70,6 +72,8 @@ class Numeral:
     vague: bool = False
     """Written as a word for one (`one`, `first`, `once`), which texts leave out or replace by an article."""
     ordinal: bool = False
+    name: bool = False
+    """Whether it names more than it measures: a version, a phone number."""
 
     def number(self) -> float:
         """Return the value to reckon with."""
@@ -78,6 +82,8 @@ class Numeral:
 
 def spell(value: float) -> str:
     """Write a value without a needless fraction."""
+    if not isfinite(value):
+        return "infinite"
     return str(int(value)) if value == int(value) else format(value, ".10g")
 
 
@@ -105,12 +111,15 @@ def _at(row: Scan, at: int) -> Numeral | None:
     if kind == "number":
         return _digits(row, at)
     if kind == "fraction":
-        above, below = word.split("/")
-        return Numeral(spell(int(above) / int(below)) if int(below) else word, at, at + 1)
+        above, below = map(int, word.split("/"))
+        return Numeral(spell(above / below) if below else word, at, at + 1, name=not below)
     if kind == "single" and word in _CJK:
         return _ideographs(row, at)
-    if kind != "word":
-        return None
+    return _worded(row, at) if kind == "word" else None
+
+
+def _worded(row: Scan, at: int) -> Numeral | None:
+    word = row.words[at]
     if word in SMALL or word in MAGNITUDES:
         return _spelled(row, at)
     if word in ORDINALS:
@@ -128,7 +137,7 @@ def _at(row: Scan, at: int) -> Numeral | None:
 def _digits(row: Scan, at: int) -> Numeral:
     word = row.words[at]
     if _DOTS.fullmatch(word) or len(word) > _MAX_DIGITS or _is_code(word):
-        return Numeral(word, at, at + 1)
+        return Numeral(word, at, at + 1, name=True)
     negative = at and row.words[at - 1] == "minus" and not (at > 1 and row.kinds[at - 2] == "number")
     value, end = -float(word) if negative else float(word), at + 1
     following = row.words[end] if end < len(row.words) else ""
@@ -138,7 +147,15 @@ def _digits(row: Scan, at: int) -> Numeral:
         return Numeral(spell(value * _SUFFIXES[following]), at, end + 1)
     while end < len(row.words) and row.words[end] in MAGNITUDES and row.gaps[end] <= SPACE:
         value, end = value * MAGNITUDES[row.words[end]], end + 1
+    if "." in word and word.endswith("0") and end == at + 1 and not _is_measured(row, at, end):
+        return Numeral(word, at, end, name=True)
     return _with_fraction(row, Numeral(spell(value), at, end))
+
+
+def _is_measured(row: Scan, at: int, end: int) -> bool:
+    """Whether something beside a number says that it is an amount, not a version like 3.10."""
+    beside = row.kinds[max(at - 1, 0) : at] + row.kinds[end : end + 1]
+    return "sign" in beside or (row.words[end : end + 1] != [] and row.words[end] in UNITS)
 
 
 def _is_code(word: str) -> bool:

@@ -19,6 +19,8 @@ from askonce_server.core.guards.function_words import (
 )
 from askonce_server.core.guards.scan import COMMA, Scan
 
+_NEAR = 6
+"""Words behind a preposition that may still belong to it."""
 _OWNERS = frozenset("my your our their".split())
 _DROPPED = ARTICLES | AUXILIARIES | FILLERS | ADVERBS | NEGATIVES | _OWNERS
 _ENDS = PREPOSITIONS | CONNECTIVES | WH | {"that"}
@@ -98,7 +100,7 @@ def _roles(found: Order, row: Scan, stems: list[str], content: list[bool], known
 
 def _leads_to_thing(row: Scan, content: list[bool], at: int) -> bool:
     """Tell `to` a place or thing from `to` do something with it."""
-    for place in range(at + 1, len(row.words)):
+    for place in range(at + 1, min(at + _NEAR, len(row.words))):
         if content[place] or row.words[place] not in ARTICLES | PRONOUNS:
             return content[place]
     return False
@@ -107,7 +109,7 @@ def _leads_to_thing(row: Scan, content: list[bool], at: int) -> bool:
 def _behind(row: Scan, stems: list[str], content: list[bool], at: int) -> list[str]:
     """Return the content words behind a preposition, up to the next one."""
     found = []
-    for place in range(at + 1, min(at + 6, len(stems))):
+    for place in range(at + 1, min(at + _NEAR, len(stems))):
         if row.gaps[place] >= COMMA or row.words[place] in _ENDS:
             break
         if content[place]:

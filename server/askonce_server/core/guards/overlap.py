@@ -8,12 +8,16 @@ from askonce_server.core.guards.features import GuardFeatures, Tokens, sample
 from askonce_server.core.guards.settings import FRAMED_TEXT, LONG_TEXT, GuardSettings
 from askonce_server.core.guards.truth import reversals
 
-_ENOUGH_NUMBERS = 3
-"""Shared tokens of numbers: more than the three of one number."""
+_ENOUGH_NUMBERS = 2
 _SAME_FRAME = 0.35
 """Share of the runs of words from which two long texts are one template."""
 _MAX_SWAPPED = 2
 _MAX_SLOT = 3
+
+
+def strangers(asked: GuardFeatures, stored: GuardFeatures, settings: GuardSettings) -> bool:
+    """Whether texts of two content words and more share none: asked first, whatever else differs."""
+    return min(len(asked.rough), len(stored.rough)) > 1 and lexical(asked, stored, settings)
 
 
 def lexical(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
@@ -30,16 +34,22 @@ def _same_thing(asked: GuardFeatures, stored: GuardFeatures) -> bool:
         not set(asked.rough).isdisjoint(stored.rough)
         or not set(asked.alternatives).isdisjoint(stored.alternatives)
         or not set(asked.opposites).isdisjoint(stored.opposites)
-        or any(not set(one).isdisjoint(other) for one in asked.names for other in stored.names)
-        or len(set(asked.numbers).intersection(stored.numbers)) > _ENOUGH_NUMBERS
+        or not set(stored.answers).isdisjoint(key for name in asked.names for key in name)
+        or len(_numbers(asked) & _numbers(stored)) >= _ENOUGH_NUMBERS
     )
+
+
+def _numbers(one: GuardFeatures) -> set[int]:
+    return set(one.numbers[::3])
 
 
 def swap(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
-    """Whether all is the same but one or two content words of each text; prefixes are another guard's."""
-    return (
-        asked.rest == stored.rest and not reversals(asked, stored) and _replaced(asked, stored, _MAX_SWAPPED)
-    )
+    """Whether all is the same but one or two content words of each text.
+
+    What a prefix or a negation turns around (unsafe, not safe, not correct, wrong) is another guard's.
+    """
+    turned = (asked.negations - stored.negations) % 2 or reversals(asked, stored)
+    return asked.rest == stored.rest and not turned and _replaced(asked, stored, _MAX_SWAPPED)
 
 
 def slot(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
@@ -70,8 +80,8 @@ def _one_frame(asked: GuardFeatures, stored: GuardFeatures) -> bool:
 
 def _replaced(asked: GuardFeatures, stored: GuardFeatures, most: int) -> bool:
     """Whether some words of each text are not in the other, but no more than `most`; misspelt ones are."""
-    mine, theirs, shared = _residue(asked.rough, stored.rough)
-    return 0 < mine <= most and 0 < theirs <= most and shared > 0
+    mine, theirs, _ = _residue(asked.rough, stored.rough)
+    return 0 < mine <= most and 0 < theirs <= most and not set(asked.words).isdisjoint(stored.words)
 
 
 def _residue(asked: Tokens, stored: Tokens) -> tuple[int, int, int]:

@@ -106,6 +106,8 @@ def _measured(row: Scan, numbers: list[Numeral]) -> list[_Measured]:
 
 def _with_unit(row: Scan, one: Numeral) -> _Measured:
     words, end = row.words, one.end
+    if one.name:
+        return _Measured(one, "", one.start, end)
     before = words[one.start - 1] if one.start else ""
     prefix = UNITS[before] if before in BEFORE and row.gaps[one.start] <= SPACE else ""
     if end < len(words) and row.gaps[end] <= SPACE:
@@ -217,7 +219,11 @@ def _articles(row: Scan, found: Quantities) -> None:
     if "a" not in row.words and "an" not in row.words:
         return
     for at, word in enumerate(row.words[:-1]):
-        if word in {"a", "an"} and (unit := UNITS.get(row.words[at + 1])) in _ANY_DURATION:
+        if (
+            word in {"a", "an"}
+            and row.words[at - 1 : at] != ["half"]
+            and (unit := UNITS.get(row.words[at + 1])) in _ANY_DURATION
+        ):
             half = row.words[at + 2 : at + 5] == ["and", "a", "half"]
             here = _Measured(Numeral("1.5" if half else "1", at, at + 2), str(unit), at, at + 2)
             found.add(_levels(here, _seconds(here)), at, at + (5 if half else 2), vague=not half)

@@ -12,7 +12,7 @@ from askonce_server.core.guards.function_words import ADVERBS, FUNCTION, GENERIC
 from askonce_server.core.guards.lexicon import alternatives
 from askonce_server.core.guards.lexicon.actions import ACTIONS
 from askonce_server.core.guards.lexicon.qualities import QUALITIES
-from askonce_server.core.guards.names import name_keys
+from askonce_server.core.guards.names import Names, names
 from askonce_server.core.guards.negation import is_negative, negation, softeners
 from askonce_server.core.guards.order import Order, order
 from askonce_server.core.guards.people import is_person
@@ -53,8 +53,7 @@ class Reading:
     """Those of them that are no numbers and no words like now."""
     small: list[str]
     """Verbs of every topic; in a text without content words, all that tell it from another such."""
-    names: list[list[str | Mention]]
-    """What each name may be found as: `w:word`, `r:` and its rough spelling, a thing of a kind."""
+    names: Names
     order: Order
 
 
@@ -76,7 +75,7 @@ def read(text: str) -> Reading:
     ]
     words = [word for word, counts_as in zip(roots, content, strict=True) if counts_as]
     things = {roots[one.start] for one in (*known, *units)}
-    named = name_keys(row, roots, known)
+    named = names(row, roots, known)
     return Reading(
         length=len(text),
         quantities=counts,
@@ -100,8 +99,8 @@ def read(text: str) -> Reading:
             if content[at] and at not in counts.spelt and row.words[at] not in ADVERBS
         ],
         small=[stem(word) for word in row.words if word in (GENERIC if words else _TELLING)],
-        names=list(named.values()),
-        order=order(row, roots, content, things | named.keys()),
+        names=named,
+        order=order(row, roots, content, things | named.keys.keys()),
     )
 
 
@@ -115,9 +114,11 @@ def _join_negated(row: Scan, stems: list[str]) -> None:
     """Make one word of non-members and nut-free, so that members and nuts are not in it, and of e-mail."""
     for at in range(1, len(stems)):
         before = row.words[at - 1]
-        prefix = before in NEGATING and is_joined(row, at)
-        if prefix or (row.gaps[at] == HYPHEN and (row.words[at] == "free" or len(before) == 1)):
-            stems[at - 1], stems[at] = f"{stems[at - 1]}{stems[at]}", ""
+        hyphen = row.gaps[at] == HYPHEN
+        if before in NEGATING and is_joined(row, at):
+            stems[at - 1], stems[at] = f"{before}{stems[at]}", ""
+        elif hyphen and (row.words[at] == "free" or len(row.forms[at - 1]) == 1):
+            stems[at - 1], stems[at] = f"{stems[at - 1].removeprefix('letter-')}{stems[at]}", ""
 
 
 def _roots(stems: list[str], counts: Quantities, known: list[Found]) -> list[str]:

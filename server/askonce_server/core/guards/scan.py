@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 
 from askonce_server.core.guards.spelling import plain
@@ -43,8 +44,14 @@ _TOKEN = re.compile(
 )
 _SIGNS = frozenset("$£€¥₹₽₩₪₺₫₴₦฿%°")
 _SPOKEN = {"+": "plus", "*": "times", "×": "times", "÷": "divided", "&": "and", "−": "minus"}
+_COMPARED = {"<": "less", ">": "more"}
+_SUMS = frozenset("what calculate compute solve evaluate equals".split())
+_SUM_WORDS = 8
+_SUM_END = re.compile(r"\s*\d+(?:\.\d+)?\s*(?:[?!=+*/)]|\.?\s*$)")
+"""A number behind which a sum ends or goes on: 2-3? is a sum, pages 2-3 of the book are none."""
 _WEAK = frozenset(',()[]{}<>/|"`~')
 _JOINING = frozenset("_.@'’:\\#")
+_SCALES = frozenset({"degree", "degrees", "deg", "°"})
 _LETTERS = frozenset("bcdefgh")
 """Lower-case letters that stand alone as letters; others are short for words: u, r, n."""
 _ENDINGS = frozenset("s re ll ve d m".split())
@@ -88,7 +95,7 @@ def scan(text: str) -> Scan:
     """Read `text` in one pass."""
     text = plain(text)
     row = Scan()
-    spans = [found.span() for found in _QUOTES.finditer(text)] if _may_quote(text) else []
+    spans = deque(found.span() for found in _QUOTES.finditer(text)) if _may_quote(text) else deque()
     gap, end, signed = STOP, 0, False
     for found in _TOKEN.finditer(text):
         start = found.start()
@@ -97,20 +104,21 @@ def scan(text: str) -> Scan:
             gap = max(gap, STOP if "\n" in text[end:start] else SPACE)
         end = found.end()
         if kind == "mark" and form not in _SIGNS:
-            gap, signed = _mark(row, form, gap, text[end : end + 1])
+            gap, signed = _mark(row, form, gap, text, end)
             continue
         _append(row, form, kind, gap, signed=signed)
         while spans and spans[0][1] <= start:
-            del spans[0]
+            spans.popleft()
         if spans and spans[0][0] <= start:
             row.quoted.add(len(row.words) - 1)
         gap, signed = GLUED, False
+    _spell_letters(row)
     return row
 
 
 def _append(row: Scan, form: str, kind: str, gap: int, *, signed: bool) -> None:
     if kind == "word":
-        lone = len(form) == 1 and gap == SPACE and _is_letter(row, form)
+        lone = len(form) == 1 and gap >= SPACE and _is_letter(row, form)
         row.add(f"letter-{form.lower()}" if lone else _bare(form), form, kind, gap)
     elif kind == "number":
         row.add(("-" if signed else "") + _number(form), form, kind, gap)
@@ -124,8 +132,8 @@ def _append(row: Scan, form: str, kind: str, gap: int, *, signed: bool) -> None:
 
 def _is_letter(row: Scan, form: str) -> bool:
     """Whether a lone letter is one: vitamin C, but not a, I or the c of 20 c."""
-    after_number = bool(row.kinds) and row.kinds[-1] == "number"
-    return (form in _LETTERS or (form != "I" and "A" <= form <= "Z")) and not after_number
+    after_number = bool(row.kinds) and (row.kinds[-1] == "number" or row.words[-1] in _SCALES)
+    return (form in _LETTERS or (form not in {"A", "I"} and "A" <= form <= "Z")) and not after_number
 
 
 def _bare(form: str) -> str:
@@ -139,25 +147,54 @@ def _bare(form: str) -> str:
     return _CONTRACTED.get(word, word)
 
 
-def _mark(row: Scan, mark: str, gap: int, following: str) -> tuple[int, bool]:
+def _spell_letters(row: Scan) -> None:
+    """Tell the letter A from the article where other letters stand as names, and the x of 2 x 3."""
+    letters = any(word.startswith("letter-") for word in row.words)
+    for at, form in enumerate(row.forms):
+        if form == "A" and (letters or _is_letter_a(row, at)):
+            row.words[at] = "letter-a"
+        elif (
+            row.words[at] == "x"
+            and row.kinds[at - 1] == "number"
+            and row.kinds[at + 1 : at + 2] == ["number"]
+        ):
+            row.words[at] = "times"
+
+
+def _is_letter_a(row: Scan, at: int) -> bool:
+    """Whether an A that begins no sentence stands in no title either: hepatitis A, plan A."""
+    beside = [*row.forms[max(at - 1, 0) : at], *row.forms[at + 1 : at + 2]]
+    return row.gaps[at] == SPACE and any(form.islower() for form in beside)
+
+
+def _mark(row: Scan, mark: str, gap: int, text: str, end: int) -> tuple[int, bool]:
     """Say what a mark does to the gap before the next word, and whether it is that number's minus sign."""
+    following = text[end : end + 1]
     tight = bool(following) and not following.isspace()
-    if mark in _SPOKEN:
-        row.add(_SPOKEN[mark], mark, "word", gap)
+    spoken = _SPOKEN.get(mark) or (_COMPARED.get(mark) if gap != GLUED else None)
+    if spoken:
+        row.add(spoken, mark, "word", gap)
         return GLUED, False
     if mark == "-":
-        if gap == GLUED and tight:
-            return HYPHEN, False
-        minus = tight and following.isdigit() and not (row.kinds and row.kinds[-1] == "number")
-        if not tight and row.kinds and row.kinds[-1] == "number":
-            row.add("minus", mark, "word", gap)
-            return GLUED, False
-        return (gap if minus else max(gap, COMMA)), minus
+        return _dash(row, gap, text, end, tight=tight)
     if mark in _WEAK:
         return max(gap, COMMA), False
     if mark in _JOINING and gap == GLUED and tight and row.words:
         return JOINED, False
     return (gap, False) if mark in _JOINING and mark not in ".:" else (STOP, False)
+
+
+def _dash(row: Scan, gap: int, text: str, end: int, *, tight: bool) -> tuple[int, bool]:
+    """Tell a hyphen, a dash, a minus between numbers and the sign of one."""
+    after_number = bool(row.kinds) and row.kinds[-1] == "number"
+    sum_ends = after_number and _SUM_END.match(text, end) and not _SUMS.isdisjoint(row.words[-_SUM_WORDS:])
+    if sum_ends or (after_number and not tight):
+        row.add("minus", "-", "word", gap)
+        return GLUED, False
+    if gap == GLUED and tight:
+        return HYPHEN, False
+    minus = tight and text[end].isdigit() and not after_number
+    return (gap if minus else max(gap, COMMA)), minus
 
 
 def _number(form: str) -> str:

@@ -60,6 +60,7 @@ def plain(text: str) -> str:
         text = _APOSTROPHE.sub("'", text)
     if text.isascii():
         return text
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate could not be hashed
     text = _FRACTION.sub(lambda found: _spell_fraction(found[1], found[2]), text)
     text = unicodedata.normalize("NFKC", text).translate(_PUNCTUATION)
     if any(mark > "\x7f" and mark.isdecimal() for mark in text):
@@ -79,10 +80,9 @@ def stem(word: str) -> str:
 
     A light stemmer after Harman's S-stemmer (1991), with -ing, -ed and -ly, and American endings.
     """
-    if word in _KNOWN:
-        word = _KNOWN[word]
-    elif not word.isascii() or len(word) > _LONG_WORD:
+    if _KNOWN.get(word) == word or not word.isascii() or not word.isalpha() or len(word) > _LONG_WORD:
         return word
+    word = _KNOWN.get(word, word)
     word = _without_plural(word)
     word = _KNOWN.get(word, word)
     if len(word) > 4:

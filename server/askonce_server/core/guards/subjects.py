@@ -15,7 +15,7 @@ def entity(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> boo
 def _has_unknown(one: GuardFeatures, other: GuardFeatures) -> bool:
     if not one.names:
         return False
-    known = {*other.words, *other.rough, *other.alternatives}.union(*other.names)
+    known = {*other.words, *other.rough, *other.alternatives, *other.answers}
     return any(known.isdisjoint(name) for name in one.names)
 
 

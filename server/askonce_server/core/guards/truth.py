@@ -18,6 +18,8 @@ def negation(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> b
     fewer, more = (asked, stored) if asked.negations < stored.negations else (stored, asked)
     if set(fewer.softeners).difference(more.softeners):
         return False
+    if not more.denied:
+        return True
     return not set(more.denied).difference(fewer.denied).isdisjoint(fewer.words + fewer.small)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from askonce_server.core.guards.amounts import date, number, unit
 from askonce_server.core.guards.arrangement import order
 from askonce_server.core.guards.features import SCHEMA, GuardFeatures, Token, features
-from askonce_server.core.guards.overlap import lexical, slot, swap, template
+from askonce_server.core.guards.overlap import lexical, slot, strangers, swap, template
 from askonce_server.core.guards.settings import GuardSettings
 from askonce_server.core.guards.subjects import alternative, entity, person, question
 from askonce_server.core.guards.truth import negation, polarity, prefix
@@ -18,6 +18,7 @@ from askonce_server.core.reasons import DenyReason
 _DEFAULT = GuardSettings()
 _Fires = Callable[[GuardFeatures, GuardFeatures, GuardSettings], bool]
 _GUARDS: tuple[tuple[str, DenyReason, _Fires], ...] = (
+    ("lexical", DenyReason.GUARD_LEXICAL, strangers),
     ("number", DenyReason.GUARD_NUMBER, number),
     ("date", DenyReason.GUARD_NUMBER, date),
     ("unit", DenyReason.GUARD_NUMBER, unit),
@@ -34,7 +35,7 @@ _GUARDS: tuple[tuple[str, DenyReason, _Fires], ...] = (
     ("template", DenyReason.GUARD_LEXICAL, template),
     ("slot", DenyReason.GUARD_LEXICAL, slot),
 )
-NAMES = tuple(name for name, _, _ in _GUARDS)
+NAMES = tuple(dict.fromkeys(name for name, _, _ in _GUARDS))
 """The guards in the order in which they are asked."""
 
 
@@ -67,8 +68,10 @@ def all_hits(
         return
     if asked.sequence == stored.sequence and asked == stored:
         return
+    strange = False
     for name, reason, fires in _GUARDS:
-        if getattr(settings, name) and fires(asked, stored, settings):
+        if getattr(settings, name) and not (strange and fires is lexical) and fires(asked, stored, settings):
+            strange = strange or fires is strangers
             yield GuardHit(reason, name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 PEOPLE = """
 who: child kid | adult | baby infant newborn | toddler | teenager teen | pensioner retiree elderly |
-  student | employee staff worker | self_employed freelancer sole_trader contractor | visitor guest |
+  student | employee staff worker | self_employed freelancer sole_trader | visitor guest |
   resident | member | public | tourist | landlord | tenant renter | homeowner | employer | veteran |
   carer caregiver | driver | passenger | customer client | contractor | volunteer | manager | admin
   administrator | director | shareholder | apprentice | intern trainee | citizen | nurse | doctor gp |
@@ -60,7 +60,7 @@ energy: solar | wind | nuclear | coal | hydro hydroelectric | geothermal
 vehicle: car | motorbike motorcycle | bicycle bike | bus | coach | train | tram | taxi cab | ferry |
   plane flight | van | lorry truck | scooter | boat ship | underground tube metro subway | caravan |
   helicopter
-device: laptop | phone smartphone mobile | tablet ipad | desktop | printer | monitor | keyboard | mouse
+device: laptop | phone smartphone mobile | tablet | desktop | printer | monitor | keyboard | mouse
   | router | camera | headphones | speaker | smartwatch watch | tv television | console | projector
 appliance: boiler | radiator | washing_machine washer | dishwasher | tumble_dryer dryer | fridge
   refrigerator | freezer | oven | microwave | kettle | toaster | hob stove | vacuum hoover | iron |
@@ -158,7 +158,7 @@ subject: math maths mathematics | physics | chemistry | biology | history | geog
 """
 
 COMPUTING = """
-os: windows | mac macos osx | linux ubuntu debian fedora | android | ios iphone ipad | chromeos
+os: windows | mac macos osx | linux ubuntu debian fedora | android | ios | chromeos
   chromebook
 browser: chrome | firefox | safari | edge | opera | brave
 programming: python | java | javascript js | typescript | c++ cpp | c# csharp | golang | rust | ruby |
