@@ -26,7 +26,7 @@ def decision(found: Decision, *, decision_id: str, fill_token: bytes = b"") -> d
         "candidate": _candidate(candidate, found) if candidate is not None else None,
         "bypass_reason": found.bypass_reason,
         "deny_reason": found.deny_reason,
-        "skipped": [{"matcher": skip.matcher, "reason": skip.reason} for skip in found.skipped],
+        "skipped": found.skipped and [{"matcher": s.matcher, "reason": s.reason} for s in found.skipped],
         "store_answer": found.store_answer,
         "fill_token": fill_token,
         "rule_id": found.rule_id,
@@ -48,24 +48,25 @@ def failed(*, decision_id: str) -> dict[str, Any]:
 
 def _candidate(candidate: Candidate, found: Decision) -> dict[str, Any]:
     key, answer, now_ms = candidate.entry.key, candidate.entry.answer, found.now_ms
-    entry_id = key.entry_id.hex()
-    usage, body = answer.usage, candidate.body if found.outcome is Outcome.HIT else None
-    return {
+    entry_id, usage = key.entry_id.hex(), answer.usage
+    fields = {
         "entry_id": entry_id,
         "entry_sha7": entry_id[:7],
-        "scope_sha7": key.scope_key.hex()[:7],
-        "age": _duration(age_ms(answer, now_ms)),
-        "ttl_left": _duration(answer.expire_ms - now_ms),
-        "store_time": _time(answer.store_ms),
-        "expire_time": _time(answer.expire_ms),
+        "scope_sha7": key.scope_key[:4].hex()[:7],
+        "age": _span(age_ms(answer, now_ms)),
+        "ttl_left": _span(answer.expire_ms - now_ms),
+        "store_time": _span(answer.store_ms),
+        "expire_time": _span(answer.expire_ms),
         "source_request_id": answer.source_request_id,
         "stream": decision_pb2.BODY_SHAPE_STREAM if answer.stream else decision_pb2.BODY_SHAPE_JSON,
         "contains_tool_calls": answer.contains_tool_calls,
         "usage": usage and {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
-        # what was not served saved nothing
-        "cost_avoided_usd": answer.cost_usd if found.outcome is Outcome.HIT else None,
-        "body": body and {"data": body.data, "content_type": body.content_type},
+        "cost_avoided_usd": answer.cost_usd,
     }
+    if candidate.body is not None and found.outcome is Outcome.HIT:
+        data, content_type = candidate.body
+        fields["body"] = {"data": data, "content_type": content_type}
+    return fields
 
 
 def stored(result: Stored) -> decision_service_pb2.StoreResponse:
@@ -80,20 +81,13 @@ def stored(result: Stored) -> decision_service_pb2.StoreResponse:
         fields |= {
             "outcome": decision_service_pb2.STORE_OUTCOME_STORED,
             "entries": [{"kind": key.matcher, "entry_id": key.entry_id.hex()} for key in result.keys],
-            "expire_time": _time(result.expire_ms),
+            "expire_time": _span(result.expire_ms),
         }
     return decision_service_pb2.StoreResponse(**fields)
 
 
-def _duration(milliseconds: int) -> dict[str, int]:
-    """Return the fields of a Duration, whose seconds and nanos have one sign."""
+def _span(milliseconds: int) -> dict[str, int]:
+    """Return the fields of a Duration or a Timestamp. A Duration's seconds and nanos have one sign."""
     if milliseconds < 0:
-        seconds, rest = divmod(-milliseconds, 1000)
-        return {"seconds": -seconds, "nanos": -rest * 1_000_000}
-    return _time(milliseconds)
-
-
-def _time(milliseconds: int) -> dict[str, int]:
-    """Return the fields of a Timestamp."""
-    seconds, rest = divmod(milliseconds, 1000)
-    return {"seconds": seconds, "nanos": rest * 1_000_000}
+        return {"seconds": -(-milliseconds // 1000), "nanos": -(-milliseconds % 1000) * 1_000_000}
+    return {"seconds": milliseconds // 1000, "nanos": milliseconds % 1000 * 1_000_000}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from askonce_server.core.decision import (
     Answer,
@@ -15,16 +16,24 @@ from askonce_server.core.decision import (
 from askonce_server.ports import ReadView
 
 
-def drive(deciding: Deciding, view: Callable[[], ReadView]) -> Decision:
-    """Run `deciding` to its end. `view` is asked for once there is a question. Raises StoreUnavailable."""
+def drive(deciding: Deciding, read: Callable[[], AbstractContextManager[ReadView]]) -> Decision:
+    """Run `deciding` to its end. `read` opens a view once there is a question. Raises StoreUnavailable."""
     try:
         question = next(deciding)
-        answers = view()
-        while True:
-            question = deciding.send(_answer(question, answers))
     except StopIteration as done:
-        decision: Decision = done.value
-        return decision
+        return _decision(done)
+    with read() as view:
+        try:
+            while True:
+                question = deciding.send(_answer(question, view))
+        except StopIteration as done:
+            decision = _decision(done)
+    return decision
+
+
+def _decision(done: StopIteration) -> Decision:
+    decision: Decision = done.value
+    return decision
 
 
 def _answer(question: Question, view: ReadView) -> Answer:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 from askonce_server.core.decide import decide
 from askonce_server.core.decision import Decision, Request, bypass
@@ -77,16 +75,25 @@ class LookupService:
         return plan_for(asked, self._rules() if rules is None else rules)
 
     def lookup(self, plan: Plan) -> Decision:
-        """Decide one lookup. Never raises."""
-        return self.lookup_all([plan])[0]
+        """Decide one lookup, and count it. Never raises."""
+        decision = self._decide(plan, self._store.read, self._clock.now_ms())
+        self._tallies.decided(decision)
+        return decision
 
     def lookup_all(self, plans: Sequence[Plan]) -> list[Decision]:
         """Decide lookups in order, over one view of the store, and count each once. Never raises."""
         now_ms = self._clock.now_ms()
         decisions: list[Decision] = []
         try:
-            with _OneView(self._store) as view:
-                decisions = [self._decide(plan, view, now_ms) for plan in plans]
+            with ExitStack() as stack:
+                opened: list[ReadView] = []
+
+                def read() -> AbstractContextManager[ReadView]:
+                    if not opened:
+                        opened.append(stack.enter_context(self._store.read()))
+                    return nullcontext(opened[0])
+
+                decisions = [self._decide(plan, read, now_ms) for plan in plans]
         except Exception as error:
             self._faults.record("closing a view", error)
             decisions = [_failed(plan, now_ms) for plan in plans]
@@ -100,43 +107,17 @@ class LookupService:
         self._tallies.decided(decision)
         return decision
 
-    def _decide(self, plan: Plan, view: Callable[[], ReadView], now_ms: int) -> Decision:
+    def _decide(
+        self, plan: Plan, read: Callable[[], AbstractContextManager[ReadView]], now_ms: int
+    ) -> Decision:
         try:
-            return drive(decide(plan, now_ms=now_ms), view)
+            return drive(decide(plan, now_ms=now_ms), read)
         except Exception as error:
             self._faults.record("lookup", error)
             return _failed(plan, now_ms)
         finally:
             if plan.derivation is not None:
                 plan.derivation.forget()
-
-
-class _OneView:
-    """The one view of a call: opened when it is first asked for, closed at the end of the block."""
-
-    __slots__ = ("_opened", "_store", "_view")
-
-    def __init__(self, store: EntryStore) -> None:
-        self._store = store
-        self._opened: AbstractContextManager[ReadView] | None = None
-        self._view: ReadView | None = None
-
-    def __call__(self) -> ReadView:
-        """Return the view. Raises StoreUnavailable."""
-        if self._view is None:
-            opened = self._store.read()
-            self._view = opened.__enter__()
-            self._opened = opened
-        return self._view
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._opened is not None:
-            self._opened.__exit__(kind, fault, trace)
 
 
 def _failed(plan: Plan, now_ms: int) -> Decision:

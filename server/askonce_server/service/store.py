@@ -123,8 +123,7 @@ class StoreService:
             violations=filed.violations,
         )
         plan = plan_for(asked, self._rules())
-        with self._store.read() as view:
-            decision = drive(decide(plan, now_ms=now_ms), lambda: view)
+        decision = drive(decide(plan, now_ms=now_ms), self._store.read)
         if decision.grant is not None and plan.rule is not None:
             return decision.grant, plan.rule
         reason = decision.bypass_reason
