@@ -13,6 +13,7 @@ from askonce_server.ports import StoreUnavailable
 from askonce_server.store.layout import Databases, body_row, entry_row
 from askonce_server.store.records import Damaged, decode_body, decode_entry, entry_of
 from askonce_server.store.rows import Transaction, current_generations
+from askonce_server.store.snapshot import Snapshot
 
 Counts = TypeVar("Counts")
 
@@ -20,7 +21,7 @@ Counts = TypeVar("Counts")
 class Readers:
     """The views that are open in this process, so that the map is not taken away under one."""
 
-    __slots__ = ("_closed", "_env", "_views", "databases", "unreadable")
+    __slots__ = ("_closed", "_env", "_snapshot", "_views", "databases", "unreadable")
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Readers:
         """Turns a fault of reading into what the port raises."""
         self._views: dict[int, None] = {}
         self._closed = False
+        self._snapshot = Snapshot(-1)
 
     def begin(self, view: LmdbReadView) -> Transaction:
         """Begin the transaction of `view`. Raises StoreUnavailable."""
@@ -54,6 +56,16 @@ class Readers:
             self._env.reader_check()  # slots of processes that were killed
             return self._env.begin(buffers=True)
 
+    def snapshot(self, txn: Transaction) -> Snapshot:
+        """Return what is known of the snapshot that `txn` sees."""
+        known, txn_id = self._snapshot, txn.id()
+        if known.txn_id == txn_id:
+            return known
+        fresh = Snapshot(txn_id)
+        if txn_id > known.txn_id:
+            self._snapshot = fresh
+        return fresh
+
     def end(self, view: LmdbReadView) -> None:
         """Forget `view`."""
         self._views.pop(id(view), None)
@@ -66,17 +78,22 @@ class Readers:
         return len(self._views)
 
 
+_NOTHING = Snapshot(-1)
+
+
 class LmdbReadView:
     """One read transaction. Its slot in the reader table is free again as soon as the block ends."""
 
-    __slots__ = ("_readers", "_txn")
+    __slots__ = ("_known", "_readers", "_txn")
 
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
         self._txn: Transaction | None = None
+        self._known = _NOTHING
 
     def __enter__(self) -> Self:
-        self._txn = self._readers.begin(self)
+        self._txn = txn = self._readers.begin(self)
+        self._known = self._readers.snapshot(txn)
         return self
 
     def __exit__(
@@ -90,29 +107,47 @@ class LmdbReadView:
 
     def generations(self, names: Sequence[bytes]) -> tuple[bytes, ...]:
         """Return the value of each named generation, 16 bytes; zero when it was never raised."""
+        wanted = tuple(names)
+        known = self._known.generations.get(wanted)
+        if known is not None and self._txn is not None:
+            return known
         try:
-            return current_generations(self._open(), self._readers.databases.generations, names)
+            values = current_generations(self._open(), self._readers.databases.generations, wanted)
         except (lmdb.Error, Damaged) as fault:
             raise self._readers.unreadable(fault) from fault
+        self._known.keep_generations(wanted, values)
+        return values
 
     def entry(self, key: EntryKey) -> Entry | None:
         """Return the entry at `key`, expired or not, or None."""
         row = entry_row(key)
+        known = self._known.entries.get(row)
+        if known is not None and known.key == key and self._txn is not None:
+            return known
         try:
             value = self._open().get(row, db=self._readers.databases.entries)
         except lmdb.Error as fault:
             raise self._readers.unreadable(fault) from fault
         record = None if value is None else decode_entry(row, value)
-        return None if record is None else entry_of(key, record)
+        entry = None if record is None else entry_of(key, record)
+        if entry is not None:
+            self._known.keep_entry(row, entry)
+        return entry
 
     def body(self, entry: Entry) -> Body | None:
         """Return the entry's body, checked against its hash, or None when it is gone or damaged."""
         row = body_row(entry.scope_root, entry.store_id)
+        known = self._known.bodies.get(row)
+        if known is not None and len(known.data) == entry.body_bytes and self._txn is not None:
+            return known
         try:
             value = self._open().get(row, db=self._readers.databases.bodies)
         except lmdb.Error as fault:
             raise self._readers.unreadable(fault) from fault
-        return None if value is None else decode_body(row, value, body_bytes=entry.body_bytes)
+        body = None if value is None else decode_body(row, value, body_bytes=entry.body_bytes)
+        if body is not None:
+            self._known.keep_body(row, body)
+        return body
 
     def measure(self, count: Callable[[Transaction], Counts]) -> Counts:
         """Return what `count` finds in the transaction."""

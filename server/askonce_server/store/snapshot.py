@@ -1,0 +1,52 @@
+"""What was read of one snapshot of the store, so that it is read once.
+
+LMDB numbers its snapshots: a transaction with the same id sees the same rows, in every process. What one
+view read therefore holds for every view of the same id, and for no other: a commit, a purge among them, makes
+a new id. It saves little time by itself, but each call into LMDB lets go of the interpreter's lock, and beside
+other threads getting it back costs more than the call (`benchmarks/ghz/ratio.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from askonce_server.core.entries import Body, Entry
+
+_MAX_BYTES: Final = 32 << 20
+_MAX_BODY_BYTES: Final = 64 << 10
+_ENTRY_BYTES: Final = 1024
+"""What an entry takes in memory, about."""
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """Rows of one snapshot. Shared by threads: each change is one step on a dict."""
+
+    txn_id: int
+    generations: dict[tuple[bytes, ...], tuple[bytes, ...]] = field(default_factory=dict)
+    entries: dict[bytes, Entry] = field(default_factory=dict)
+    bodies: dict[bytes, Body] = field(default_factory=dict)
+    _bytes: int = 0
+
+    def keep_generations(self, names: tuple[bytes, ...], values: tuple[bytes, ...]) -> None:
+        """Remember the values of generations."""
+        if self._has_room(_ENTRY_BYTES):
+            self.generations[names] = values
+
+    def keep_entry(self, row: bytes, entry: Entry) -> None:
+        """Remember the entry at `row`."""
+        if self._has_room(_ENTRY_BYTES):
+            self.entries[row] = entry
+
+    def keep_body(self, row: bytes, body: Body) -> None:
+        """Remember the body at `row`, unless it is large: reading it again costs little beside sending it."""
+        if len(body.data) <= _MAX_BODY_BYTES and self._has_room(len(body.data) + _ENTRY_BYTES):
+            self.bodies[row] = body
+
+    def _has_room(self, size: int) -> bool:
+        """Take `size` bytes of the bound. Full means full: the next commit begins anew."""
+        if self._bytes + size > _MAX_BYTES:
+            return False
+        self._bytes += size
+        return True
