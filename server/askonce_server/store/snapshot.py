@@ -2,7 +2,7 @@
 
 LMDB numbers its snapshots: a transaction with the same id sees the same rows, in every process. What one
 view read therefore holds for every view of the same id, and for no other: a commit, a purge among them, makes
-a new id. It saves little time by itself, but each call into LMDB lets go of the interpreter's lock, and beside
+a new id. It saves little time by itself, but each call into LMDB lets go of the interpreter's lock; beside
 other threads getting it back costs more than the call (`benchmarks/ghz/ratio.py`).
 """
 
