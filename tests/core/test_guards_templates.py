@@ -93,7 +93,7 @@ def test_fillings_of_function_words_alone_differ():
 
 
 def test_a_template_of_one_line_has_one_filling():
-    line = "write a friendly text of about eighty or ninety words for our next printed catalogue of furniture, on the {}"
+    line = "write a friendly text of about eighty or ninety words for our next printed catalogue of furniture, on the {}"  # noqa: E501
     assert len(line) > 100
     assert served([line.format(word) for word in ["lamp", "rug", "vase", "tray", "stool"]]) == []
 
