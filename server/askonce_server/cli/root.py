@@ -97,8 +97,8 @@ def _open_standard_streams() -> None:
     """Give a standard stream that the caller has closed an empty one: Python leaves it None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - stays open
-            setattr(sys, name, stream)  # noqa: SIM115 - for the life of the process
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - for the life of the process
+            setattr(sys, name, stream)
 
 
 def _drop_output() -> None:
