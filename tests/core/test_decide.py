@@ -369,7 +369,6 @@ def test_content_without_a_canonical_form_is_found_out_before_the_store_is_asked
         decision = run(planned)
         assert decision.bypass_reason is BypassReason.UNREPRESENTABLE_CONTENT
         assert decision.grant is None
-        planned.derivation.forget()
 
 
 def test_content_that_cannot_be_read_anew_bypasses():
