@@ -9,7 +9,6 @@ import gc
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -53,11 +52,6 @@ _QUEUED_PER_THREAD = 16
 """How many calls may wait for one thread; beyond, the transport answers RESOURCE_EXHAUSTED by itself."""
 _RECEIVE_ROOM = 2
 """How many times `max_request` the transport takes, so that the answer can name the limit and the size."""
-
-
-_SWITCH_SECONDS = 0.02
-"""How long a thread may keep the interpreter from others that wait. A Lookup takes a hundredth of it; at the
-usual 5 ms threads take turns inside one under load, which costs more than it shares (`make bench-ratio`)."""
 
 
 class SystemRandomness:
@@ -226,7 +220,6 @@ class Sidecar:
 def serve(config: Config) -> int:
     """Run a sidecar until SIGTERM or SIGINT; return the exit status: 1 when it cannot start."""
     log_json_lines()
-    sys.setswitchinterval(_SWITCH_SECONDS)
     stop = threading.Event()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
