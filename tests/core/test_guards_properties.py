@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 
@@ -155,3 +156,17 @@ def test_bytes_of_another_schema_come_back_as_such():
     data = bytearray(to_bytes(features("hi there", token)))
     data[0] += 1
     assert from_bytes(bytes(data)) == GuardFeatures(schema=SCHEMA + 1)
+
+
+def test_features_stay_comparable_with_those_that_are_stored():
+    """Stored features are compared with new ones: when this digest changes, raise SCHEMA, then the digest."""
+    texts = [
+        "How do I cancel my subscription in the app?",
+        "Doesn't the 10 GB plan cost £50 a month, from 3 May until next Friday at 7 pm?",
+        "Is Python faster than Java for my child's unsafe non-members code P60?",
+        "turn the lights off in New York and on in the UK, NYC",
+        "long " + "red blue green copper kettle tube sieve " * 20,
+        "日本で三天",
+    ]
+    digest = hashlib.sha256(b"".join(to_bytes(features(text, token)) for text in texts)).hexdigest()
+    assert (SCHEMA, digest[:16]) == (1, "b3d7f83e3f686c8a")

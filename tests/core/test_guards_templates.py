@@ -59,7 +59,7 @@ def test_the_template_is_as_long_as_those_in_use():
     assert 1_450 < len(FRAME) < 1_750
 
 
-@pytest.mark.parametrize("words", [1, 2, 5, 20])
+@pytest.mark.parametrize("words", [1, 5, 20])
 def test_no_filling_of_a_template_is_served_for_another(words):
     assert served([filled(slot) for slot in slots(words)]) == []
 
@@ -67,7 +67,7 @@ def test_no_filling_of_a_template_is_served_for_another(words):
 @pytest.mark.parametrize("length", [250, 400, 800])
 @pytest.mark.parametrize("words", [1, 5, 20])
 def test_no_filling_of_a_shorter_template_is_served_for_another(words, length):
-    assert served([filled(slot, length=length) for slot in slots(words)]) == []
+    assert served([filled(slot, length=length) for slot in slots(words, 20)]) == []
 
 
 def test_fillings_of_the_same_words_differ_by_their_order():

@@ -13,8 +13,8 @@ _MAX_PLACES = 32
 def order(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
     """Whether the same words stand in another order, or the sides of from, to and than are swapped.
 
-    Phrases may move as a whole, and two neighbours may trade places: a virtual disposable card. Active and
-    passive voice turn the order around.
+    Phrases may move as a whole, and two neighbours may trade places unless both are names: a virtual
+    disposable card. Active and passive voice turn the order around.
     """
     if asked.bag == stored.bag:
         same = asked.sequence == stored.sequence or asked.phrases == stored.phrases
@@ -30,7 +30,13 @@ def _may_move(asked: GuardFeatures, stored: GuardFeatures) -> bool:
         return False
     difference = (asked.shape - stored.shape) & MASK
     steps = [(place(at) - place(at + 1)) & MASK for at in range(min(asked.length, _MAX_PLACES))]
-    gaps = {(one - other) & MASK for one in asked.words for other in asked.words if one != other}
+    names = set().union(*asked.names)
+    gaps = {
+        (one - other) & MASK
+        for one in asked.words
+        for other in asked.words
+        if one != other and not (one in names and other in names)
+    }
     return any(gap * step & MASK == difference for gap in gaps for step in steps)
 
 

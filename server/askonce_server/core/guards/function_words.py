@@ -62,14 +62,15 @@ GENERIC = frozenset(
     tell say says said help helps let lets make makes made give gives given take takes took show
     come comes came put see look looking try trying tried use uses using used ask asking find
     mean means work works working happen happens happened wonder wondering explain describe
+    able possible
     """.split()
 )
-"""Verbs of every topic: no content, yet they can be negated."""
+"""Verbs, and two adjectives, of every topic: no content, yet they can be negated."""
 
 _VAGUE = frozenset(
     """
-    thing things way ways lot lots bit much many more most very too still yet even ever only again able
-    possible question
+    thing things way ways lot lots bit much many more most very too still yet even ever only again
+    question
     """.split()
 )
 

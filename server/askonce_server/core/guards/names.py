@@ -64,16 +64,16 @@ def names(row: Scan, roots: list[str], known: Iterable[Found]) -> Names:
 
 def _marked(row: Scan) -> set[int]:
     words = [at for at, kind in enumerate(row.kinds) if kind == "word"]
-    quoted = {at for at in row.quoted if row.kinds[at] == "word" and row.words[at] not in FUNCTION}
+    sure = {at for at in row.quoted if row.kinds[at] == "word" and row.words[at] not in FUNCTION}
     found = {at for at in words if row.words[at].startswith("letter-")}
     if JOINED in row.gaps:
-        found.update(at for at in words if _is_joined(row, at))
+        sure.update(at for at in words if _is_joined(row, at))
     if "number" in row.kinds:
         found.update(at for at in words if _is_code(row, at))
     capital = [at for at in words if row.forms[at] != row.forms[at].lower()]
     if len(capital) > 1 or (capital and row.gaps[capital[0]] != STOP) or _is_mixed(row, capital):
         found.update(_capital(row, words, capital))
-    return quoted | {at for at in found if row.words[at] not in _NOT_NAMES and not named_day(row.words[at])}
+    return sure | {at for at in found if row.words[at] not in _NOT_NAMES and not named_day(row.words[at])}
 
 
 def _is_mixed(row: Scan, capital: list[int]) -> bool:

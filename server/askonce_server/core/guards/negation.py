@@ -40,7 +40,7 @@ _ATTITUDES = frozenset(
 """Who does not know how to do a thing asks how to do it."""
 _RAISING = frozenset("seem seems think believe appear".split())
 """What does not seem to work does not work."""
-_THIN = frozenset("get getting want need have take make give go come try let".split())
+_THIN = frozenset("get getting want need have take make give go come try let able possible".split())
 _SOFT = frozenset(
     stem(word)
     for word in """

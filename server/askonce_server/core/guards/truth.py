@@ -43,4 +43,4 @@ def reversals(asked: GuardFeatures, stored: GuardFeatures) -> int:
 
 
 def _turned(one: GuardFeatures, other: GuardFeatures) -> set[int]:
-    return set(one.words).intersection(other.negated).difference(one.negated, other.words)
+    return {*one.words, *one.small}.intersection(other.negated).difference(one.negated, other.words)
