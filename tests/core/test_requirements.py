@@ -47,7 +47,8 @@ def test_a_body_says_it_itself(said, wanted):
 def test_params_may_repeat_it_but_not_replace_or_contradict_it():
     told = content(params={"temperature": 0, "stream": True})
     assert plan(descriptor(content=told, stream=True)).request.stream is True
-    assert list(faults(descriptor(content=told, stream=False))) == ["descriptor.stream"]
+    text = "is false but the content says true; say the same or leave it out"
+    assert faults(descriptor(content=told, stream=False)) == {"descriptor.stream": text}
     assert list(faults(descriptor(content=told, stream=None))) == ["descriptor.stream"]
 
 
