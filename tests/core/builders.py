@@ -176,6 +176,8 @@ def grant(**changes: Any) -> Grant:
         scope_root=b"s" * 32,
         generations=Generations((b"n" * 32,), (ZERO_GENERATION,)),
         keys=(),
+        policies=(),
+        scope_dims=("tenant",),
         ttl_ms=None,
         start_ms=NOW,
         expire_ms=NOW + HOUR,

@@ -31,16 +31,6 @@ def test_what_was_stored_by_descriptor_is_found_under_the_same_keys():
     assert by_descriptor.lookup(said("hi")).outcome is Outcome.HIT
 
 
-def test_a_token_files_the_answer_under_what_was_looked_up_whatever_is_sent_later():
-    cache = Cache()
-    token = cache.tokens.sign(cache.lookup(said("first")).grant)
-    cache.rules = [rule(ignore_params=("user",))]
-    assert cache.file(token).refusal is None
-    assert cache.lookup(said("first")).outcome is Outcome.MISS
-    cache.rules = [rule()]
-    assert cache.lookup(said("first")).outcome is Outcome.HIT
-
-
 def test_a_namespace_is_part_of_the_scope():
     cache = Cache()
     cache.file(said("hi"), namespace="blue")

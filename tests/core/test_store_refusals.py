@@ -9,7 +9,7 @@ from askonce_server.core.descriptor import Target
 from askonce_server.core.entries import Body
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.reasons import Matcher, Outcome, RefusalReason
-from askonce_server.core.rules import Admission, RuleMode
+from askonce_server.core.rules import Admission, Identity, RuleMode
 from askonce_server.service.store import Filed
 from askonce_server.store import MemoryEntryStore
 from core.builders import HOUR, NOW, content, descriptor, request, response, rule, said
@@ -39,6 +39,48 @@ def test_a_token_of_a_rule_that_is_gone_stores_nothing():
     assert cache.file(token).refusal is RefusalReason.NO_RULE
     cache.rules = [rule(mode=RuleMode.OFF)]
     assert cache.file(token).refusal is RefusalReason.DISABLED
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        rule(ignore_params=("user",)),
+        rule(params_class=True),
+        rule(identity=Identity.TARGET, admission=Admission(store_fallback=True)),
+        rule(stream_shared=True),
+        rule(scope=("tenant", "user")),
+        rule(scope=()),
+        rule(strategy=(Matcher.SEMANTIC,)),
+    ],
+    ids=lambda under: f"{under.key} {under.scope} {under.strategy}",
+)
+def test_a_token_of_keys_that_the_rule_no_longer_derives_stores_nothing(now):
+    """Judged by what the rule keys now, a fallback's answer would come under another upstream's key."""
+    cache = Cache()
+    token = cache.tokens.sign(cache.lookup(said("hi")).grant)
+    cache.rules = [now]
+    assert cache.file(token, fallback_used=True).refusal is RefusalReason.TOKEN_EXPIRED
+    cache.rules = [rule()]
+    assert cache.lookup(said("hi")).outcome is Outcome.MISS
+
+
+@pytest.mark.parametrize(
+    ("now", "kept"),
+    [
+        (rule(case_fold=True), [Matcher.EXACT]),
+        (rule(normalized_guard=False), [Matcher.EXACT]),
+        (rule(strategy=(Matcher.NORMALIZED,)), [Matcher.NORMALIZED]),
+        (rule(ttl_ms=5_000, strategy=(Matcher.NORMALIZED, Matcher.EXACT)), list(Matcher)[:2]),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_of_a_tokens_keys_those_are_filed_that_the_rule_still_derives(now, kept):
+    cache = Cache()
+    token = cache.tokens.sign(cache.lookup(said("hi")).grant)
+    cache.rules = [now]
+    stored = cache.file(token)
+    assert (stored.refusal, [key.matcher for key in stored.keys]) == (None, kept)
+    assert cache.entries.stats().entries == len(kept)
 
 
 @pytest.mark.parametrize(

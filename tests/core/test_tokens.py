@@ -19,6 +19,8 @@ GRANT = grant(
         entry_key(Matcher.EXACT, b"a" * 32, b"b" * 32),
         entry_key(Matcher.NORMALIZED, b"c" * 32, b"d" * 32),
     ),
+    policies=(b"p" * 32, b"q" * 32),
+    scope_dims=("tenant", "user"),
     generations=Generations((b"n" * 32, b"m" * 32), (bytes(16), b"g" * 16)),
     ttl_ms=5_000,
 )
@@ -31,14 +33,16 @@ def test_a_token_says_what_was_granted():
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([Matcher.EXACT, Matcher.NORMALIZED]), sha, sha), max_size=3),
+    st.lists(st.tuples(st.sampled_from([Matcher.EXACT, Matcher.NORMALIZED]), sha, sha, sha), max_size=3),
     st.none() | st.integers(1, 2**40),
     st.booleans(),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
 )
 def test_any_grant_survives(keys, ttl_ms, stream, name):
     granted = grant(
-        keys=tuple(entry_key(*key) for key in keys),
+        keys=tuple(entry_key(*key) for *key, _ in keys),
+        policies=tuple(policy for *_, policy in keys),
+        scope_dims=(name, ""),
         ttl_ms=ttl_ms,
         stream=stream,
         rule_id=name,
@@ -97,7 +101,7 @@ def test_a_token_under_an_older_key_is_good_while_the_key_is_kept():
 
 def test_a_mac_of_another_token_does_not_fit():
     """An answer granted for one tenant cannot be filed under another's keys."""
-    elsewhere = TOKENS.sign(grant(scope_root=b"x" * 32, keys=GRANT.keys))
+    elsewhere = TOKENS.sign(grant(scope_root=b"x" * 32, keys=GRANT.keys, policies=GRANT.policies))
     with pytest.raises(ForgedToken):
         TOKENS.verify(elsewhere[:-32] + TOKEN[-32:], now_ms=NOW)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from askonce_server.core.descriptor import GENERATING_ENDPOINTS, Target
 from askonce_server.core.entries import Answer, Body, Grant, Usage, Write
 from askonce_server.core.finish import FILTERED, REFUSED, AnswerFacts, complete_reasons
 from askonce_server.core.freshness import start_ms
+from askonce_server.core.keys import key_policy
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.core.rules import Identity, Rule, RuleMode
 
@@ -34,6 +35,25 @@ class Response:
     fallback_used: bool = False
     source_request_id: str = ""
     request_start_ms: int | None = None
+
+
+def still_wanted(grant: Grant, rule: Rule) -> Grant | None:
+    """Return `grant` with those of its keys that `rule` would derive anew; None when no key is left.
+
+    A rule may have changed since the Lookup, and judges answers by what its keys say now: under others it
+    would let in what they rule out, such as a fallback's answer under the key of another upstream.
+    """
+    if grant.scope_dims != rule.scope:
+        return None
+    kept = [
+        (key, policy)
+        for key, policy in zip(grant.keys, grant.policies, strict=True)
+        if key.matcher in rule.strategy and policy == key_policy(rule.key, key.matcher)
+    ]
+    if len(kept) == len(grant.keys):
+        return grant
+    keys, policies = tuple(key for key, _ in kept), tuple(policy for _, policy in kept)
+    return replace(grant, keys=keys, policies=policies) if kept else None
 
 
 def why_refuse(grant: Grant, rule: Rule, response: Response, facts: AnswerFacts) -> RefusalReason | None:

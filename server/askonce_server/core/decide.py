@@ -165,6 +165,8 @@ class _Chain:
             scope_root=self._scope.root,
             generations=generations,
             keys=tuple(self._keys),
+            policies=tuple(keys.key_policy(self._rule.key, key.matcher) for key in self._keys),
+            scope_dims=self._rule.scope,
             ttl_ms=controls.ttl_ms,
             start_ms=self._now_ms,
             expire_ms=self._now_ms + TOKEN_LIFE_MS,

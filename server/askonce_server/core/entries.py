@@ -103,6 +103,10 @@ class Grant:
     scope_root: bytes
     generations: Generations
     keys: tuple[EntryKey, ...]
+    policies: tuple[bytes, ...]
+    """The key policy under which each of `keys` was derived, in their order: 32 bytes each."""
+    scope_dims: tuple[str, ...]
+    """The rule's dims as looked up, in its order."""
     ttl_ms: int | None
     """As the Lookup asked; None: the rule's."""
     start_ms: int

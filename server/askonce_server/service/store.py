@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from askonce_server.core.admit import Response, why_refuse, write
+from askonce_server.core.admit import Response, still_wanted, why_refuse, write
 from askonce_server.core.decide import decide
 from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.entries import EntryKey, Grant, Write
@@ -110,7 +110,10 @@ class StoreService:
             text = "is not a token of this service; give it back as Lookup returned it"
             raise MalformedRequest([Violation("fill_token", text)]) from None
         rule = next((rule for rule in self._rules() if rule.id == grant.rule_id), None)
-        return RefusalReason.NO_RULE if rule is None else (grant, rule)
+        if rule is None:
+            return RefusalReason.NO_RULE
+        wanted = still_wanted(grant, rule)
+        return RefusalReason.TOKEN_EXPIRED if wanted is None else (wanted, rule)
 
     def _grant_by_descriptor(
         self, descriptor: Descriptor, filed: Filed, now_ms: int

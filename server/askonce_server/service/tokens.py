@@ -14,7 +14,7 @@ from askonce_server.storage.v1 import record_pb2
 _VERSION = b"\x01"
 _KEY_ID_BYTES = 4
 _MAC_BYTES = 32
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 class ForgedToken(Exception):
@@ -73,12 +73,15 @@ def _encode(grant: Grant) -> bytes:
         scope_root=grant.scope_root,
         generation_names=grant.generations.names,
         generations=grant.generations.values,
+        scope_dims=grant.scope_dims,
         ttl_ms=grant.ttl_ms,
         start_ms=grant.start_ms,
         expire_ms=grant.expire_ms,
     )
-    for key in grant.keys:
-        message.keys.add(matcher=key.matcher, scope_key=key.scope_key, fingerprint=key.fingerprint)
+    for key, policy in zip(grant.keys, grant.policies, strict=True):
+        message.keys.add(
+            matcher=key.matcher, scope_key=key.scope_key, fingerprint=key.fingerprint, key_policy=policy
+        )
     return message.SerializeToString()
 
 
@@ -95,6 +98,8 @@ def _decode(payload: bytes) -> Grant:
         scope_root=message.scope_root,
         generations=Generations(tuple(message.generation_names), tuple(message.generations)),
         keys=tuple(entry_key(Matcher(key.matcher), key.scope_key, key.fingerprint) for key in message.keys),
+        policies=tuple(key.key_policy for key in message.keys),
+        scope_dims=tuple(message.scope_dims),
         ttl_ms=message.ttl_ms if message.HasField("ttl_ms") else None,
         start_ms=message.start_ms,
         expire_ms=message.expire_ms,

@@ -72,7 +72,7 @@ class ScopeRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., entries: _Optional[int] = ..., bytes: _Optional[int] = ..., rule_id: _Optional[str] = ...) -> None: ...
 
 class FillToken(_message.Message):
-    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms")
+    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     RULE_ID_FIELD_NUMBER: _ClassVar[int]
     DIALECT_FIELD_NUMBER: _ClassVar[int]
@@ -87,6 +87,7 @@ class FillToken(_message.Message):
     TTL_MS_FIELD_NUMBER: _ClassVar[int]
     START_MS_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_MS_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_DIMS_FIELD_NUMBER: _ClassVar[int]
     schema: int
     rule_id: str
     dialect: str
@@ -101,14 +102,17 @@ class FillToken(_message.Message):
     ttl_ms: int
     start_ms: int
     expire_ms: int
-    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ...) -> None: ...
+    scope_dims: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FillKey(_message.Message):
-    __slots__ = ("matcher", "scope_key", "fingerprint")
+    __slots__ = ("matcher", "scope_key", "fingerprint", "key_policy")
     MATCHER_FIELD_NUMBER: _ClassVar[int]
     SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    KEY_POLICY_FIELD_NUMBER: _ClassVar[int]
     matcher: int
     scope_key: bytes
     fingerprint: bytes
-    def __init__(self, matcher: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., fingerprint: _Optional[bytes] = ...) -> None: ...
+    key_policy: bytes
+    def __init__(self, matcher: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., fingerprint: _Optional[bytes] = ..., key_policy: _Optional[bytes] = ...) -> None: ...
