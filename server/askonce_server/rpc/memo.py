@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
+from askonce_server.core.descriptor import Content, Descriptor
 from askonce_server.core.plan import Plan
 from askonce_server.core.rules import Rule
 
-_ENTRY_OVERHEAD = 2048
+_PLAN_BYTES = 4096
+"""A plan without what its request says (about 3,000 measured), and its place in the map."""
+
+_PAIR_BYTES = 256
+"""A name and a value in a map: two strings without their characters, and their place."""
+
+_TEXT_COPIES = 6
+"""What a byte outside the content becomes at most: one of the key and of the scope, and a character of four
+bytes."""
 
 
 class PlanMemo:
@@ -42,12 +51,29 @@ class PlanMemo:
             if raw in plans:
                 return
             plans[raw] = plan
-            self._bytes += _cost(raw)
+            self._bytes += _cost(raw, plan)
             while self._bytes > self._max_bytes:
                 oldest = next(iter(plans))
-                del plans[oldest]
-                self._bytes -= _cost(oldest)
+                self._bytes -= _cost(oldest, plans.pop(oldest))
 
 
-def _cost(raw: bytes) -> int:
-    return 2 * len(raw) + _ENTRY_OVERHEAD
+def _cost(raw: bytes, plan: Plan) -> int:
+    """Return what `raw` and its plan hold at most. The same whenever it is asked."""
+    descriptor = plan.request.descriptor
+    maps = (descriptor.scope, descriptor.versions, descriptor.headers, descriptor.attributes)
+    content = _content_bytes(descriptor)
+    return (
+        _PLAN_BYTES
+        + 2 * content  # in the key, and for itself
+        + _TEXT_COPIES * (len(raw) - content)
+        + _PAIR_BYTES * sum(map(len, maps))
+    )
+
+
+def _content_bytes(descriptor: Descriptor) -> int:
+    content = descriptor.content
+    if isinstance(content, bytes):
+        return len(content)
+    if isinstance(content, Content):
+        return len(content.messages) + len(content.system) + len(content.tools) + len(content.params)
+    return 0
