@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from askonce_server.core.canonical import parse
-from askonce_server.core.density import MAX_NODES, MAX_VALUES, is_dense
-from askonce_server.core.errors import Unrepresentable
+from askonce_server.core.density import MAX_BATCH_NODES, MAX_NODES, MAX_VALUES, Allowance, is_dense
+from askonce_server.core.errors import TooDense, Unrepresentable
 
 MEBI = 1 << 20
 SIZE = 8 * MEBI - 1024
@@ -111,3 +111,37 @@ def test_the_limits_are_exact():
     assert is_dense(nodes(MAX_NODES + 1))
     assert not is_dense(values(MAX_VALUES))
     assert is_dense(values(MAX_VALUES + 1))
+
+
+SMALL = b"[" + b",".join([b"[]"] * 9_999) + b"]"
+"""10,000 nodes in 30 kB: small, by itself."""
+
+
+def test_what_is_small_by_itself_counts_together():
+    allowance = Allowance()
+    free = (64 << 10) // len(SMALL)
+    for _ in range(free + MAX_BATCH_NODES // 10_000):
+        allowance.take([SMALL])
+    with pytest.raises(TooDense):
+        allowance.take([SMALL])
+
+
+def test_the_documents_of_one_request_count_together():
+    with pytest.raises(TooDense):
+        Allowance().take([SMALL] * 40)
+
+
+def test_what_has_no_room_takes_none():
+    allowance = Allowance()
+    for _ in range(100):
+        with pytest.raises(TooDense):
+            allowance.take([filled(b"[0]")])
+    allowance.take([SMALL] * (MAX_BATCH_NODES // 10_000))
+
+
+def test_texts_and_images_have_room_in_any_number():
+    allowance = Allowance()
+    image = json.dumps([{"data": base64.b64encode(bytes(range(256)) * 23_000).decode()}]).encode()
+    text = json.dumps([{"role": "user", "content": CODE * 500}] * 20).encode()
+    for _ in range(256):
+        allowance.take([image, text])

@@ -85,6 +85,43 @@ def test_a_body_of_countless_values_bypasses_at_once(gateway, tenant):
     assert filed(gateway.store(wanted, answer())) == "unrepresentable_content"
 
 
+DENSE = {"arrays": b"[]", "objects": b'{"a":1}', "numbers": b"1"}
+
+
+def dense_items(tenant, piece):
+    """The most items of a batch, each of 30 kB, which is small by itself."""
+    many = b",".join([piece] * (29_900 // (len(piece) + 1)))
+    return [with_body(tenant, b'{"temperature":0,"messages":[%d,%b]}' % (at, many)) for at in range(256)]
+
+
+@pytest.mark.parametrize("piece", DENSE.values(), ids=DENSE.keys())
+def test_a_batch_of_countless_values_is_decided_in_part(gateway, tenant, piece):
+    items = dense_items(tenant, piece)
+    begin = time.process_time()
+    told = [verdict(result.decision) for result in gateway.ask_all(items)]
+    assert time.process_time() - begin < 1.3  # decided as a whole it takes 2 to 5 s
+    first = told.index("bypass too_large")
+    assert told == ["miss"] * first + ["bypass too_large"] * (256 - first)
+    assert first > 20
+    assert verdict(gateway.ask(items[-1])) == "miss"
+
+
+def test_a_batch_of_countless_values_is_stored_in_part(gateway, tenant):
+    items = dense_items(tenant, b"1")
+    told = [filed(result.response) for result in gateway.store_all([storing(one, answer()) for one in items])]
+    first = told.index("too_large")
+    assert told == ["stored"] * first + ["too_large"] * (256 - first)
+    assert filed(gateway.store(items[-1], answer())) == "stored"
+
+
+def test_a_batch_of_two_large_images_and_much_text_is_none_of_these(gateway, tenant):
+    image = "data:image/png;base64," + "iVBORw0KGgo{[:e.E" * 200_000
+    shown = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": image}}]}]
+    text = [{"role": "user", "content": "[0],{:e.E" * 500}]
+    items = [describe(tenant, shown), *[describe(f"{tenant}{at}", text) for at in range(255)]]
+    assert {verdict(result.decision) for result in gateway.ask_all(items)} == {"miss"}
+
+
 def test_a_request_with_every_map_full_and_much_text_is_none_of_these(gateway, tenant):
     full = {f"name-{number}": "x" * 500 for number in range(64)}
     wanted = describe(

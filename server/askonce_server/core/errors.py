@@ -32,5 +32,9 @@ class NotJson(Exception):
         self.problem = problem
 
 
+class TooDense(Exception):
+    """The documents of one message would make too much work together."""
+
+
 class Unrepresentable(Exception):
     """The document is JSON but has no single canonical form (RFC 8785, RFC 7493)."""

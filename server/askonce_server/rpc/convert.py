@@ -84,6 +84,12 @@ def filed(request: decision_service_pb2.StoreRequest) -> Filed:
     )
 
 
+def documents(message: descriptor_pb2.RequestDescriptor) -> tuple[bytes, ...]:
+    """Return the JSON documents of a descriptor; digests have none."""
+    parts = message.parts
+    return (message.body_json, parts.messages, parts.system, parts.tools, parts.params)
+
+
 def _descriptor(
     message: descriptor_pb2.RequestDescriptor, violations: list[Violation], *, known: bool
 ) -> Descriptor:

@@ -10,8 +10,9 @@ import grpc
 from askonce.v1 import decision_pb2, decision_service_pb2
 
 from askonce_server.core.decision import Decision, bypass
+from askonce_server.core.density import Allowance
 from askonce_server.core.entries import Write
-from askonce_server.core.errors import MalformedRequest
+from askonce_server.core.errors import MalformedRequest, TooDense
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
@@ -109,7 +110,8 @@ class DecisionServicer:
             validate.batch(len(request.items))
             able = fits and free
             with self._permits.store(lambda: _patience(context) if able else 0.0) as held:
-                admitted = [self._admit_item(item, able=able and held) for item in request.items]
+                allowance = Allowance()
+                admitted = [self._admit_item(item, allowance, able=able and held) for item in request.items]
             good = [one for one in admitted if not isinstance(one, MalformedRequest)]
             results = iter(self._commit(good))
         response = decision_service_pb2.BatchStoreResponse()
@@ -144,19 +146,29 @@ class DecisionServicer:
         self._tallies.decided(decision)
         return decision
 
-    def _give_up(self) -> Decision:
+    def _give_up(self, reason: BypassReason = BypassReason.OVER_BUDGET) -> Decision:
         """Return, and count, the bypass of a lookup that the server has no room for."""
         try:
-            return self._lookups.give_up(BypassReason.OVER_BUDGET)
+            return self._lookups.give_up(reason)
         except Exception as error:
             return self._failed(error)
 
-    def _plan(self, raw: bytes, parsed: decision_service_pb2.LookupRequest | None = None) -> Plan:
-        """Return the plan of the request that `raw` is; `parsed` is the same, where it has been parsed."""
+    def _plan(
+        self,
+        raw: bytes,
+        parsed: decision_service_pb2.LookupRequest | None = None,
+        allowance: Allowance | None = None,
+    ) -> Plan:
+        """Return the plan of the request that `raw` is; `parsed` is the same, where it has been parsed.
+
+        Raises MalformedRequest, and TooDense when its content is new and more than `allowance` has left.
+        """
         rules = self._lookups.rules
         plan = self._memo.get(raw, rules)
         if plan is None:
             request = parse(decision_service_pb2.LookupRequest, raw) if parsed is None else parsed
+            if allowance is not None:
+                allowance.take(convert.documents(request.descriptor))
             plan = self._lookups.plan(convert.asked(request), rules)
             self._memo.put(raw, rules, plan)
         return plan
@@ -164,7 +176,8 @@ class DecisionServicer:
     def _batch(
         self, items: Sequence[decision_service_pb2.LookupRequest]
     ) -> decision_service_pb2.BatchLookupResponse:
-        plans = [self._plan_item(item) for item in items]
+        allowance = Allowance()
+        plans = [self._plan_item(item, allowance) for item in items]
         good = [plan for plan in plans if isinstance(plan, Plan)]
         try:
             decided = iter(self._lookups.lookup_all(good))
@@ -188,11 +201,15 @@ class DecisionServicer:
             response.results.add(decision=self._message(self._give_up()))
         return response
 
-    def _plan_item(self, item: decision_service_pb2.LookupRequest) -> Plan | Decision | MalformedRequest:
+    def _plan_item(
+        self, item: decision_service_pb2.LookupRequest, allowance: Allowance
+    ) -> Plan | Decision | MalformedRequest:
         try:
-            return self._plan(item.SerializeToString(), item)
+            return self._plan(item.SerializeToString(), item, allowance)
         except MalformedRequest as malformed:
             return malformed
+        except TooDense:
+            return self._give_up(BypassReason.TOO_LARGE)
         except Exception as error:
             return self._failed(error)
 
@@ -208,12 +225,15 @@ class DecisionServicer:
             return RefusalReason.STORE_FAILED
 
     def _admit_item(
-        self, item: decision_service_pb2.StoreRequest, *, able: bool
+        self, item: decision_service_pb2.StoreRequest, allowance: Allowance, *, able: bool
     ) -> Write | RefusalReason | MalformedRequest:
         try:
+            allowance.take(convert.documents(item.descriptor))
             return self._admit(item, able=able)
         except MalformedRequest as malformed:
             return malformed
+        except TooDense:
+            return RefusalReason.TOO_LARGE
 
     def _commit(self, admitted: Sequence[Write | RefusalReason]) -> list[Stored]:
         try:
