@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
-from askonce.v1 import decision_pb2, decision_service_pb2, decision_service_pb2_grpc, descriptor_pb2
 from google.protobuf.internal.encoder import _VarintBytes
 from google.protobuf.message import Message
+
+from askonce.v1 import decision_pb2, decision_service_pb2, decision_service_pb2_grpc, descriptor_pb2
 
 QUESTIONS = 1_000
 """How many different descriptors a load goes round."""

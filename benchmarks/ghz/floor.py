@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import grpc
+
 from askonce_server import app
 from askonce_server.config.load import load
 from askonce_server.config.model import Config

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 
 from askonce.v1 import decision_service_pb2
-
 from benchmarks import workload
 from benchmarks.ghz.tool import Report, run
 from benchmarks.sidecar import OUT, started

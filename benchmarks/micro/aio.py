@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+
 from askonce_server import app
 from askonce_server.config.load import load
 from askonce_server.rpc.decision import SERVICE
-
 from benchmarks import workload
 from benchmarks.ghz.tool import run
 from benchmarks.sidecar import OUT, Server, module, started

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from askonce.v1 import decision_pb2, decision_service_pb2, decision_service_pb2_grpc
-
 from benchmarks import workload
 from benchmarks.sidecar import started
 

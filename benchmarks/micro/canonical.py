@@ -16,6 +16,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import orjson
+
 from askonce_server.core.canonical import canonicalize
 
 CALLS = 500

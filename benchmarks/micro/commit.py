@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lmdb
+
 from askonce_server.clock import BootClock
 from askonce_server.core.entries import Answer, Body, EntryKey, Generations, Usage, Write
 from askonce_server.core.reasons import Matcher

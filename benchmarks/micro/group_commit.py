@@ -24,7 +24,6 @@ from askonce_server import app
 from askonce_server.config.load import load
 from askonce_server.store import open_store
 from askonce_server.store.commits import commit_transaction
-
 from benchmarks import workload
 from benchmarks.sidecar import Server, module, started
 

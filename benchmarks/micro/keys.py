@@ -15,6 +15,7 @@ import timeit
 from collections.abc import Callable
 
 import orjson
+
 from askonce_server.core import keys
 from askonce_server.core.derive import Derivation
 from askonce_server.core.descriptor import Descriptor, Target

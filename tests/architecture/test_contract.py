@@ -9,6 +9,7 @@ from enum import EnumMeta
 from pathlib import Path
 
 import pytest
+
 from architecture.repository import CLIENT, ROOT, SERVER
 from askonce.v1 import decision_pb2, decision_service_pb2, reason_pb2
 from askonce_server.core import reasons

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from architecture.repository import CLIENT, SERVER, modules
 
 LAYERS: dict[str, set[str]] = {

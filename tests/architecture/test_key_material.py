@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
+
 from askonce.v1 import decision_service_pb2, descriptor_pb2
 from askonce_server.core.derive import CONTROLS_FIELDS, DESCRIPTOR_FIELDS
 from askonce_server.core.reasons import Matcher
@@ -13,7 +15,6 @@ from askonce_server.core.rules import Identity
 from askonce_server.rpc import convert
 from askonce_server.service.lookup import plan_for
 from core.builders import rule, run
-from google.protobuf.json_format import ParseDict
 
 BOTH, TARGET = rule(identity=Identity.BOTH), rule(identity=Identity.TARGET)
 CHAT = b'{"messages":[{"role":"user","content":"hi"}],"temperature":0}'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+
 from architecture.repository import CLIENT, SERVER, modules
 
 MAX_LINES, MAX_STATEMENT_LINES = 300, 40

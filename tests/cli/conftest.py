@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import grpc
 import pytest
+
 from askonce.v1 import decision_pb2, decision_service_pb2, decision_service_pb2_grpc
 
 

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 import typer.main
+
 from askonce_server.cli.root import app
 from askonce_server.config.document import document
 

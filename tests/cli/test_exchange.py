@@ -5,6 +5,7 @@ import json
 
 import grpc
 import pytest
+
 from askonce.v1 import decision_pb2, decision_service_pb2, reason_pb2
 
 BODY = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}], "temperature": 0, "n": 1e0}'

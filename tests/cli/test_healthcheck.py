@@ -12,8 +12,9 @@ from pathlib import Path
 
 import grpc
 import pytest
-from askonce_server.healthcheck import main
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from askonce_server.healthcheck import main
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING

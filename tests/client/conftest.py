@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import askonce
 import pytest
+
+import askonce
 from client.scripted import Scripted, Sidecar, serving
 
 

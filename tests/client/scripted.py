@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import askonce
 import grpc
+
+import askonce
 from askonce.v1 import decision_pb2, decision_service_pb2_grpc
 from askonce.v1 import decision_service_pb2 as pb
 

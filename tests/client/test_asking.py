@@ -7,13 +7,14 @@ import struct
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-import askonce
 import pytest
+from google.protobuf.duration_pb2 import Duration
+
+import askonce
 from askonce import encoding, fields
 from askonce.v1 import decision_service_pb2 as pb
 from askonce.v1 import descriptor_pb2
 from client.scripted import ANSWER, BODY, CHAT, GPT
-from google.protobuf.duration_pb2 import Duration
 
 
 def encode(descriptor, **options):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import askonce
 import grpc
 import pytest
+
+import askonce
 from askonce import BypassReason, CircuitBreaker, RefusalReason
 from askonce.core import Call, Policy
 from askonce.status import Failure

@@ -6,8 +6,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-import askonce
 import pytest
+
+import askonce
 from askonce import BreakerState, CircuitBreaker
 
 

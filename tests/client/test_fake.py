@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 
-import askonce
 import pytest
+
+import askonce
 from askonce import AskOnce, AsyncAskOnce, AsyncFakeAskOnce, BypassReason, FakeAskOnce, RefusalReason
 from client.conftest import Blocking
 from client.scripted import ANSWER, BODY, CHAT, GPT

@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-import askonce
 import grpc
 import pytest
+
+import askonce
 from askonce import BreakerState, BypassReason, CircuitBreaker, RefusalReason
 from askonce.v1 import decision_service_pb2 as pb
 from client.scripted import ANSWER, CHAT, hit, miss, serving

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from datetime import UTC, datetime, timedelta
 
-import askonce
 import pytest
+
+import askonce
 from askonce import enums
 from askonce.v1 import decision_pb2, reason_pb2
 from askonce.v1 import decision_service_pb2 as pb

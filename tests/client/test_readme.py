@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import askonce
 import pytest
+
+import askonce
 
 README = Path(__file__).parents[2] / "client" / "python" / "README.md"
 BODY = b'{"model": "gpt-4o", "temperature": 0, "messages": []}'

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import askonce
 import grpc
 import pytest
-from askonce.status import Failure, error_from
-from client.scripted import CHAT
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
+
+import askonce
+from askonce.status import Failure, error_from
+from client.scripted import CHAT
 
 
 def packed(*details) -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-import askonce
 import pytest
+
+import askonce
 from askonce import UpstreamResponse, Usage
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 4}

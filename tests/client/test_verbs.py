@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import askonce
 import pytest
+
+import askonce
 from askonce.v1 import decision_pb2
 from askonce.v1 import decision_service_pb2 as pb
 from client.scripted import ANSWER, BODY, CHAT, GPT, hit, miss, serving

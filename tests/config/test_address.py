@@ -1,4 +1,5 @@
 import pytest
+
 from askonce_server.config.address import TcpAddress, UnixAddress, parse_address
 
 

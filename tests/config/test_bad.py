@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from askonce_server.config.load import ConfigError, load
 
 FILES = sorted((Path(__file__).parent / "bad").glob("*.yaml"))

@@ -4,10 +4,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
+
 from askonce_server.config.address import TcpAddress, UnixAddress
 from askonce_server.config.load import ConfigError, load
 from askonce_server.config.model import Config
-from pydantic import ValidationError
 
 GOOD = Path(__file__).parent / "good"
 HOME = {"HOME": "/home/ada"}

@@ -1,9 +1,10 @@
 from datetime import timedelta
 
 import pytest
-from askonce_server.config.quantities import format_size, format_time, parse_size, parse_time
 from hypothesis import given
 from hypothesis import strategies as st
+
+from askonce_server.config.quantities import format_size, format_time, parse_size, parse_time
 
 
 @pytest.mark.parametrize(

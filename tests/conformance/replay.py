@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.json_format import ParseDict
+
 from askonce.v1 import decision_service_pb2
 from askonce_server.config.convert import core_rules
 from askonce_server.config.load import load as load_config
@@ -22,7 +24,6 @@ from askonce_server.core.reasons import BypassReason, Matcher, Outcome
 from askonce_server.core.rules import Rule
 from askonce_server.rpc import convert
 from askonce_server.service.lookup import plan_for
-from google.protobuf.json_format import ParseDict
 
 HERE = Path(__file__).resolve().parent
 FILES = sorted(path for path in HERE.glob("*.json") if path.name != "rules.json")

@@ -11,6 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+
 from conformance.make_vectors import files
 from conformance.replay import HERE, found, vectors
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from hypothesis import strategies as st
+
 from askonce_server.core.descriptor import Content, Descriptor, Target
 from askonce_server.core.reasons import Matcher
 from askonce_server.core.rules import Eligibility, Identity, Rule, RuleMode
 from core.builders import rule
-from hypothesis import strategies as st
 from strategies import json_trees, respell, strings
 
 OPEN = rule(eligibility=Eligibility(sampled=True, remote_content=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
+
 from askonce_server.core.admit import Response, why_refuse, write
 from askonce_server.core.descriptor import Target
 from askonce_server.core.entries import Body, Usage

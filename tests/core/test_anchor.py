@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from askonce_server.core.anchor import conversation_anchor
 from askonce_server.core.parts import Parts
 from core.builders import body, descriptor, plan, rule
-from hypothesis import given
-from hypothesis import strategies as st
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "hi"}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from askonce_server.core.descriptor import Target
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import Eligibility, Identity
@@ -23,8 +26,6 @@ from core.builders import (
     said,
     why_bypassed,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 ANY = rule(eligibility=Eligibility(sampled=True))
 

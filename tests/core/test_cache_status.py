@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+
 from askonce_server.core.cache_status import of_decision, of_store
 from askonce_server.core.decision import Candidate, Decision
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome, RefusalReason

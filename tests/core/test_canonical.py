@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import jiter
 import pytest
+
 from askonce_server.core.canonical import MAX_DEPTH, MAX_INTEGER, canonicalize, encode, parse
 from askonce_server.core.errors import NotJson, Unrepresentable
 

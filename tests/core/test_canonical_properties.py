@@ -7,10 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 import rfc8785
-from askonce_server.core.canonical import _parse_carefully, canonicalize, encode, parse
-from askonce_server.core.errors import NotJson, Unrepresentable
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+
+from askonce_server.core.canonical import _parse_carefully, canonicalize, encode, parse
+from askonce_server.core.errors import NotJson, Unrepresentable
 from strategies import json_trees, numbers, respelled
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from askonce_server.core.decide import decide
 from askonce_server.core.decision import TOKEN_LIFE_MS, Probe, ReadBody, ReadGenerations
 from askonce_server.core.descriptor import Content

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+
 from askonce_server.core.canonical import parse
 from askonce_server.core.density import MAX_BATCH_NODES, MAX_NODES, MAX_VALUES, Allowance, is_dense
 from askonce_server.core.errors import TooDense, Unrepresentable

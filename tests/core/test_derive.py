@@ -6,6 +6,7 @@ import sys
 import threading
 
 import pytest
+
 from askonce_server.core.derive import Derivation
 from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.reasons import BypassReason, Matcher

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from askonce_server.core.descriptor import Facts
 from askonce_server.core.eligibility import content_size
 from askonce_server.core.reasons import BypassReason

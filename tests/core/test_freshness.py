@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from askonce_server.core.descriptor import Controls
 from askonce_server.core.freshness import age_ms, start_ms, why_not_fresh
 from askonce_server.core.reasons import DenyReason
 from askonce_server.core.rules import Rule
 from core.builders import NOW, answer
-from hypothesis import given
-from hypothesis import strategies as st
 
 TTL = 10_000
 STORED = answer(start_ms=NOW, store_ms=NOW + 500, expire_ms=NOW + TTL)

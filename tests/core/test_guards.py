@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce_server.core.guards import ALL_OFF, NAMES, GuardHit, GuardSettings, compare, features, judge, veto
 from askonce_server.core.reasons import DenyReason
 from core.guard_tokens import fired, only, token

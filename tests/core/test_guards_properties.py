@@ -7,6 +7,9 @@ import random
 import time
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from askonce_server.core.guards import (
     SCHEMA,
     GuardFeatures,
@@ -19,8 +22,6 @@ from askonce_server.core.guards import (
     veto,
 )
 from core.guard_tokens import all_ints, fired, token
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 PHRASES = """
     how much is the fee for 3 days don't turn it off at 7 pm in Paris from Oslo to Rome than a better £50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce_server.core.guards.calendar import named_day
 from askonce_server.core.guards.lexicon import alternatives, lines
 from askonce_server.core.guards.lexicon.actions import ACTIONS

@@ -6,6 +6,7 @@ import random
 from itertools import combinations
 
 import pytest
+
 from askonce_server.core.guards import features, judge
 from core.guard_tokens import fired, token
 

@@ -7,13 +7,14 @@ import struct
 from dataclasses import fields, replace
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from askonce_server.core import keys
 from askonce_server.core.descriptor import Target
 from askonce_server.core.reasons import Matcher
 from askonce_server.core.rules import Identity, KeyPolicy
 from core.builders import descriptor, exact, keys_of, plan, rule
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 part_lists = st.lists(st.binary(max_size=6), max_size=5)
 

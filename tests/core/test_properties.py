@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import rfc8785
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
 from askonce_server.core.decision import Probe, ReadBody, ReadGenerations
 from askonce_server.core.descriptor import Content, Controls, Target
 from askonce_server.core.entries import Body
@@ -18,8 +21,6 @@ from conformance import reference
 from conformance.cases.case import b64
 from core.builders import NOW, Shelf, entry, plan, run
 from core.requests import LAYOUTS, OPEN, as_body, as_parts, built, maps, rules, said, shuffled, texts, wild
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
 from strategies import json_trees
 
 DETERMINISTIC = (Matcher.EXACT, Matcher.NORMALIZED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce_server.core.descriptor import Content, Controls, Target
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.reasons import BypassReason

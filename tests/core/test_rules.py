@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce_server.core.descriptor import Target
 from askonce_server.core.rules import Match, Rule, first_match
 from core.builders import descriptor

@@ -6,6 +6,7 @@ import logging
 from contextlib import contextmanager
 
 import pytest
+
 from askonce_server.core.reasons import BypassReason, Matcher, Mode, Outcome, RefusalReason
 from askonce_server.core.rules import RuleMode
 from askonce_server.ports import StoreUnavailable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.reasons import DenyReason, Matcher, Mode, Outcome, RefusalReason
 from askonce_server.service.lookup import Asked, identity, plan_for

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from askonce_server.core.descriptor import Target
 from askonce_server.core.entries import Body
 from askonce_server.core.errors import MalformedRequest, Violation

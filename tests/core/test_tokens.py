@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from askonce_server.core.descriptor import Target
 from askonce_server.core.entries import Generations
 from askonce_server.core.keys import entry_key
 from askonce_server.core.reasons import Matcher
 from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
 from core.builders import HOUR, NOW, grant
-from hypothesis import given
-from hypothesis import strategies as st
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 TOKENS = FillTokens(KEY)

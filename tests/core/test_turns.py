@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce_server.core.turns import map_prose, map_system, prose, user_texts, without_user_text
 from core.builders import content as parts_content
 from core.builders import descriptor, plan, run

@@ -7,10 +7,11 @@ import time
 import unicodedata
 
 import pytest
-from askonce_server.core.canonical import encode
-from askonce_server.core.white_space import WHITE_SPACE, fold, fold_prose, is_plain_material
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from askonce_server.core.canonical import encode
+from askonce_server.core.white_space import WHITE_SPACE, fold, fold_prose, is_plain_material
 
 # Unicode 16, PropList.txt, White_Space
 CODE_POINTS = [

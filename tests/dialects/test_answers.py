@@ -4,11 +4,12 @@ import json
 import time
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from askonce_server.core.finish import FILTERED, REFUSED, AnswerFacts, complete_reasons
 from askonce_server.dialects import inspect
 from dialects.bodies import chat, chunk, message, message_events, response, said, sse, tool_call
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 PAIRS = [("openai", "chat"), ("openai", "responses"), ("openai", "embeddings"), ("anthropic", "messages")]
 NOTHING = AnswerFacts()

@@ -1,6 +1,7 @@
 """Answers of Anthropic's messages endpoint."""
 
 import pytest
+
 from askonce_server.core.finish import AnswerFacts
 from askonce_server.dialects import inspect
 from dialects.bodies import dumps, message, message_events, sse

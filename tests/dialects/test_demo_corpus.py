@@ -4,6 +4,7 @@ import re
 from collections import Counter
 
 import pytest
+
 from askonce_server.core.canonical import parse
 from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.finish import AnswerFacts, complete_reasons

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from askonce_server.core.finish import AnswerFacts
 from askonce_server.dialects import inspect
 from dialects.bodies import chat, chunk, dumps, response, said, sse, tool_call

@@ -5,11 +5,12 @@ from decimal import Decimal
 
 import jiter
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.parts import Parts
 from askonce_server.dialects import from_content, split
-from hypothesis import given
-from hypothesis import strategies as st
 
 TURNS = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
 TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]

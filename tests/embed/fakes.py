@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
+
 from askonce_server.ports import Embedded
 
 Answering = Callable[["Handler"], None]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from askonce_server.config.load import load
 from askonce_server.embed import EmbedQueue, HttpEmbedder, ProvidedEmbedder, build, build_queued
 from askonce_server.ports import EmbedderUnavailable

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+
 from askonce_server.embed import HttpEmbedder, HttpSettings
 from askonce_server.ports import EmbedderFailed, EmbedderUnavailable, OverBudget, TextTooLong, TextUnreadable
 from embed.fakes import closed_port, drips, gives, hangs_up, says, serving, soon, waits

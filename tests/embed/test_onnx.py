@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+
 from askonce_server.embed import OnnxEmbedder
 from askonce_server.embed.files import files_sha256, onnx_folder
 from askonce_server.embed.minilm import packaged

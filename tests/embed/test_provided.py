@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 import pytest
+
 from askonce_server.core.descriptor import Embedding
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.embed import ProvidedEmbedder

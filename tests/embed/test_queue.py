@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+
 from askonce_server.embed.queue import EmbedQueue, Pace
 from askonce_server.ports import EmbedderFailed, OverBudget, TextTooLong
 from embed.fakes import FakeEmbedder, soon

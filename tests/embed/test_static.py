@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+
 from askonce_server.embed import StaticEmbedder
 from askonce_server.ports import EmbedderUnavailable, OverBudget, TextTooLong, TextUnreadable
 from embed.fakes import soon

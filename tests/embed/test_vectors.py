@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from askonce_server.embed.vectors import fingerprint, unit
-from askonce_server.ports import EmbedderFailed
 from hypothesis import given
 from hypothesis import strategies as st
+
+from askonce_server.embed.vectors import fingerprint, unit
+from askonce_server.ports import EmbedderFailed
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 

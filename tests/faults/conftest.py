@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from faults.sidecar_process import Forked, small_disk
 from rpc.harness import Running, running, short_folder
 

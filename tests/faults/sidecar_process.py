@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
+
 from rpc.harness import Gateway, Place
 
 _SERVE = "import sys; from askonce_server.cli import main; sys.exit(main())"

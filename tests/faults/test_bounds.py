@@ -9,6 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
+
 from askonce_server import app
 from askonce_server.rpc.permits import Limits
 from rpc.replies import verdict

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
-from askonce_server.app import Sidecar
-from faults.sidecar_process import sidecar
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from askonce_server.app import Sidecar
+from faults.sidecar_process import sidecar
 from rpc.answers import answer, chat_body
 from rpc.harness import Gateway, Place, Running
 from rpc.replies import Refusal, filed, outcome, refused, verdict

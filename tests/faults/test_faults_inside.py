@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+
 from askonce_server.rpc import convert, encode
 from askonce_server.service import lookup, store
 from askonce_server.store.view import LmdbReadView

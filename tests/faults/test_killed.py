@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
+
 from faults.sidecar_process import Served
 from rpc.answers import answer, storing
 from rpc.harness import Gateway, Place

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import grpc
 import pytest
+
 from askonce_server.rpc.listen import ListenError
 from faults.sidecar_process import SidecarProcess
 from rpc.harness import Gateway, Place, Running

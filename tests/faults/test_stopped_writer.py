@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from askonce_server import app
 from askonce_server.store import environment
 from askonce_server.store.space import Bounds

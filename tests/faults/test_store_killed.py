@@ -4,6 +4,7 @@ import random
 
 import lmdb.verify
 import pytest
+
 from askonce_server.store import open_store
 from ports.entry_store_contract import body_at, key
 from ports.store_process import body_of, settings, start

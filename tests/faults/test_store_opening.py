@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import lmdb
 import pytest
+
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import UnavailableStore, open_store

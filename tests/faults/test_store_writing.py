@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import lmdb
 import pytest
+
 from askonce_server.core.entries import Body, Generations
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable

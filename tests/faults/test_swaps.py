@@ -8,6 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from askonce.v1 import admin_service_pb2
 from rpc.answers import answer, chat_body, storing
 from rpc.harness import Gateway, Place, running

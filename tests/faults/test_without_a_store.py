@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+
 from askonce_server import app
 from askonce_server.store import ReopeningStore
 from rpc.answers import answer, chat_body

@@ -5,6 +5,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+
 from askonce_server.core.entries import (
     ZERO_GENERATION,
     Answer,

@@ -10,6 +10,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
 import lmdb  # noqa: E402
+
 from askonce_server.ports import StoreUnavailable  # noqa: E402
 from askonce_server.store import StoreSettings, open_store  # noqa: E402
 from ports.entry_store_contract import MIB, body_at, key, write  # noqa: E402

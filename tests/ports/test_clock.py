@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+
 from askonce_server.clock import Anchor, BootClock, ManualClock, SystemTime
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import open_store

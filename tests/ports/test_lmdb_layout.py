@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import lmdb
 import pytest
+
 from askonce_server.core.entries import Generations
 from askonce_server.core.reasons import Matcher
 from askonce_server.storage.v1.record_pb2 import BodyHeader, EntryRecord, ScopeRecord

@@ -1,4 +1,5 @@
 import pytest
+
 from askonce_server.store import open_store
 from ports.entry_store_contract import MIB, EntryStoreContract
 from ports.store_process import settings

@@ -1,4 +1,5 @@
 import pytest
+
 from askonce_server.store import MemoryEntryStore
 from ports.entry_store_contract import MIB, EntryStoreContract
 

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from askonce_server.core.guards import compare
 
 PAIRS = [json.loads(line) for line in Path(__file__).with_name("pairs.jsonl").read_text().splitlines()]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from askonce_server import app
 from askonce_server.clock import ManualClock
 from rpc.harness import Gateway, Running, running, short_folder

@@ -12,6 +12,8 @@ from typing import Any, Self
 
 import grpc
 import yaml
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
 from askonce.v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,
@@ -20,7 +22,6 @@ from askonce.v1 import (
 )
 from askonce_server.app import Sidecar
 from askonce_server.config.load import load
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rpc.answers import answer_for, storing
 from rpc.replies import filed, outcome, verdict
 from rpc.requests import Descriptor, request

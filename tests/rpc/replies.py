@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import grpc
+from google.rpc import error_details_pb2, status_pb2
+
 from askonce.v1 import (
     decision_pb2,
     decision_service_pb2,
     reason_pb2,
 )
-from google.rpc import error_details_pb2, status_pb2
 
 
 def outcome(decision: decision_pb2.Decision) -> str:

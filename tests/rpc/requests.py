@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from google.protobuf.duration_pb2 import Duration
+
 from askonce.v1 import (
     decision_service_pb2,
     descriptor_pb2,
 )
-from google.protobuf.duration_pb2 import Duration
 
 Descriptor = descriptor_pb2.RequestDescriptor
 

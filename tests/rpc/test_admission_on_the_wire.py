@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from askonce.v1 import decision_pb2, decision_service_pb2, reason_pb2
 from rpc.answers import answer, answer_for, chat_body, chat_stream, storing, streamed
 from rpc.harness import DEADLINE_SECONDS

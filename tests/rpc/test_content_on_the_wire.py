@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from rpc.answers import answer_for, storing
 from rpc.replies import filed, outcome, verdict
 from rpc.requests import HELLO, describe, parts, target, turns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce.v1 import decision_pb2, decision_service_pb2
 from rpc.answers import answer, chat_body, storing
 from rpc.replies import filed, malformed, outcome, verdict

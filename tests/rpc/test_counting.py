@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+
 from askonce.v1 import decision_pb2
 from rpc.answers import answer
 from rpc.replies import filed, verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce.v1 import descriptor_pb2
 from rpc.replies import malformed, outcome, verdict
 from rpc.requests import describe

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from rpc.replies import filed, verdict
 from rpc.requests import HELLO, describe, with_body
 

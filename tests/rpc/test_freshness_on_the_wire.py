@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from rpc.answers import answer, storing
 from rpc.harness import Place, Running, short_folder
 from rpc.replies import filed, malformed, verdict

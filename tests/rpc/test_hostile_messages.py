@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import grpc
 import pytest
+
 from askonce.v1 import decision_service_pb2, descriptor_pb2
 from rpc.answers import answer, storing
 from rpc.replies import filed, refused, verdict

@@ -7,8 +7,9 @@ from typing import Any
 
 import grpc
 import pytest
-from askonce.v1 import decision_service_pb2, descriptor_pb2
 from google.protobuf.timestamp_pb2 import Timestamp
+
+from askonce.v1 import decision_service_pb2, descriptor_pb2
 from rpc.answers import answer, storing
 from rpc.harness import DEADLINE_SECONDS
 from rpc.replies import filed, malformed, refused, verdict

@@ -7,9 +7,10 @@ import struct
 
 import grpc
 import pytest
-from askonce.v1 import descriptor_pb2
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
+
+from askonce.v1 import descriptor_pb2
 from rpc.answers import answer
 from rpc.replies import malformed, refused, verdict
 from rpc.requests import describe, request, seconds

@@ -8,6 +8,7 @@ import types
 from enum import Enum
 
 import pytest
+
 from askonce.v1.decision_service_pb2 import LookupRequest
 from askonce_server.core.decision import Request
 from askonce_server.core.descriptor import Controls

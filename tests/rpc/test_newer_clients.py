@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from askonce.v1 import decision_service_pb2, descriptor_pb2
 from google.protobuf.duration_pb2 import Duration
+
+from askonce.v1 import decision_service_pb2, descriptor_pb2
 from rpc.answers import answer, answer_for, storing
 from rpc.harness import DEADLINE_SECONDS
 from rpc.replies import filed, malformed, outcome, verdict

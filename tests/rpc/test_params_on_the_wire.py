@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from rpc.replies import filed, verdict
 from rpc.requests import BODIES, describe, with_body
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import grpc
+
 from askonce.v1 import descriptor_pb2
 from rpc.answers import answer, storing
 from rpc.harness import Gateway, Place, Running, short_folder

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from askonce.v1 import decision_pb2, decision_service_pb2
 from rpc.answers import answer, chat_body
 from rpc.harness import DEADLINE_SECONDS, Gateway

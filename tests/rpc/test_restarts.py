@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import pytest
+
 from rpc.answers import chat_body
 from rpc.harness import Place, Running, short_folder
 from rpc.replies import outcome, verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from rpc.answers import answer, chat_body, storing
 from rpc.harness import running
 from rpc.replies import filed, verdict

@@ -7,10 +7,11 @@ from typing import Any
 
 import grpc
 import pytest
-from askonce.v1 import admin_service_pb2, decision_service_pb2
-from askonce_server.app import CannotStart
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from askonce.v1 import admin_service_pb2, decision_service_pb2
+from askonce_server.app import CannotStart
 from rpc.harness import DEADLINE_SECONDS, Gateway
 from rpc.replies import outcome, refused, verdict
 from rpc.requests import describe

@@ -6,6 +6,7 @@ import os
 
 import grpc
 import pytest
+
 from askonce.v1 import decision_service_pb2
 from rpc.answers import answer, chat_body, storing
 from rpc.replies import filed, refused, verdict

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from rpc.answers import answer_for
 from rpc.replies import verdict
 from rpc.requests import BODIES, describe, wants_stream, with_body

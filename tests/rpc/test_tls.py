@@ -7,6 +7,7 @@ import subprocess
 
 import grpc
 import pytest
+
 from askonce.v1 import decision_service_pb2, decision_service_pb2_grpc
 from askonce_server.rpc.listen import ListenError
 from rpc.harness import Gateway, Place, Running, free_port, short_folder

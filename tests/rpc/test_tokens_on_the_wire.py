@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from rpc.answers import answer, chat_body
 from rpc.harness import Place, Running, short_folder
 from rpc.replies import filed, malformed, outcome, refused, verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from askonce.v1 import descriptor_pb2
 from rpc.answers import answer
 from rpc.replies import filed, malformed, verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from rpc.replies import filed, outcome, verdict
 from rpc.requests import describe, turns
 

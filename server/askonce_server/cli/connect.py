@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import grpc
-from askonce.v1.decision_service_pb2_grpc import DecisionServiceStub
 
+from askonce.v1.decision_service_pb2_grpc import DecisionServiceStub
 from askonce_server.cli.failure import Failed, misused
 from askonce_server.config.address import parse_address
 from askonce_server.config.places import default_target

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from askonce import AskOnce
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from askonce import AskOnce
 from askonce_server import healthcheck
 from askonce_server.cli.failure import Failed
 from askonce_server.demo import cases

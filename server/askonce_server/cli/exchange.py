@@ -17,7 +17,6 @@ from askonce.v1.decision_service_pb2 import (
     StoreRequest,
     UpstreamResponse,
 )
-
 from askonce_server.cli.connect import call, decisions
 from askonce_server.cli.failure import misused
 from askonce_server.cli.request import descriptor, read, write

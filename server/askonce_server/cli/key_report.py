@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from askonce.v1.decision_service_pb2 import LookupRequest
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from askonce.v1.decision_service_pb2 import LookupRequest
 from askonce_server.cli import request
 from askonce_server.cli.failure import Failed
 from askonce_server.cli.said import Said

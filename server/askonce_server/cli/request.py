@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from askonce.v1.descriptor_pb2 import RequestDescriptor
 from google.protobuf import json_format
 
+from askonce.v1.descriptor_pb2 import RequestDescriptor
 from askonce_server.cli.failure import Failed, misused
 from askonce_server.cli.said import STANDARD_STREAM, Said
 

@@ -7,9 +7,6 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from askonce.v1.decision_pb2 import Candidate, Decision, MatchKind, Outcome
-from askonce.v1.decision_service_pb2 import StoreOutcome, StoreResponse
-from askonce.v1.reason_pb2 import BypassReason, DenyReason, RefusalReason
 from google.protobuf import json_format
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -18,6 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from askonce.v1.decision_pb2 import Candidate, Decision, MatchKind, Outcome
+from askonce.v1.decision_service_pb2 import StoreOutcome, StoreResponse
+from askonce.v1.reason_pb2 import BypassReason, DenyReason, RefusalReason
 from askonce_server.config.quantities import format_size
 
 Row = tuple[str, str]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from askonce import AskOnce, Decision, Descriptor, StoreResult, Target, UpstreamResponse
 from askonce.descriptor import ProviderBody
 from askonce.enums import BypassReason, MatchKind, Outcome
-
 from askonce_server.demo.corpus import DemoCase
 
 BUDGET_SECONDS = 2.0

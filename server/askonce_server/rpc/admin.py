@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import grpc
-from askonce.v1 import admin_service_pb2
 
+from askonce.v1 import admin_service_pb2
 from askonce_server.core.keys import KEY_SCHEMA
 from askonce_server.core.rules import Rule
 from askonce_server.ports import EntryStore, StoreUnavailable

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from askonce.v1 import decision_pb2, decision_service_pb2
-
 from askonce_server.core.decision import Decision
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import Outcome

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from askonce.v1 import decision_pb2, decision_service_pb2, descriptor_pb2
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from askonce.v1 import decision_pb2, decision_service_pb2, descriptor_pb2
 from askonce_server.core.admit import Response
 from askonce_server.core.descriptor import (
     Content,

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import grpc
-from askonce.v1 import decision_pb2, decision_service_pb2
 
+from askonce.v1 import decision_pb2, decision_service_pb2
 from askonce_server.core.decision import Decision, bypass
 from askonce_server.core.density import Allowance
 from askonce_server.core.entries import Write

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from askonce.v1 import decision_pb2, decision_service_pb2
-
 from askonce_server.core import cache_status
 from askonce_server.core.decision import Candidate, Decision
 from askonce_server.core.freshness import age_ms

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import grpc
-from askonce.v1 import decision_service_pb2
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
+from askonce.v1 import decision_service_pb2
 from askonce_server.core.errors import MalformedRequest, Violation
 
 DOMAIN = "askonce"

@@ -6,9 +6,9 @@ import math
 import struct
 from collections.abc import Mapping
 
-from askonce.v1 import decision_service_pb2, descriptor_pb2
 from google.protobuf.duration_pb2 import Duration
 
+from askonce.v1 import decision_service_pb2, descriptor_pb2
 from askonce_server.core.errors import MalformedRequest, Violation
 
 NAME_BYTES = 64
