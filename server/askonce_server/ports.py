@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from askonce_server.core.entries import Body, Entry, EntryKey, Write
+from askonce_server.core.entries import Body, Entry, EntryKey, Neighbor, SemanticRow, Write
 from askonce_server.core.reasons import RefusalReason
 
 
@@ -30,6 +30,31 @@ class StoreStats:
     limit_bytes: int
 
 
+class PartitionState(NamedTuple):
+    """What tells whether an index still agrees with the store."""
+
+    sequence: int
+    """The newest vector's; 0 when there never was one. Store-wide, ascending, never used again."""
+    rows: int
+    """Live vectors: neither replaced nor removed. Expired ones count until they are swept."""
+
+
+class VectorBlock(NamedTuple):
+    """Vectors of a partition, by ascending sequence."""
+
+    sequences: npt.NDArray[np.int64]
+    """int64[n]."""
+    vectors: npt.NDArray[np.float32]
+    """float32[n, dim], C-contiguous."""
+
+
+class StoredVector(NamedTuple):
+    """A live vector and the entry that it belongs to."""
+
+    entry: Entry
+    row: SemanticRow
+
+
 class ReadView(Protocol):
     """A consistent view of the store. Short-lived: never held across an embedding, a verifier or a send."""
 
@@ -41,6 +66,19 @@ class ReadView(Protocol):
 
     def body(self, entry: Entry) -> Body | None:
         """Return the entry's body, checked against its content hash, or None when it is gone or damaged."""
+
+    def partition(self, partition: bytes) -> PartitionState:
+        """Return the state of the partition (32 bytes)."""
+
+    def vectors(self, partition: bytes, *, dim: int, after: int = 0, limit: int) -> VectorBlock:
+        """Return at most `limit` live vectors of `dim` dimensions whose sequence is above `after`.
+
+        Rows that are damaged or of another size are left out. No more rows when fewer than `limit` are
+        looked at; the block's last sequence is where to go on.
+        """
+
+    def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
+        """Return what is stored at each sequence, None where the vector or its entry is gone or damaged."""
 
 
 class EntryStore(Protocol):
@@ -152,6 +190,77 @@ class Embedder(Protocol):
         """Return the vector of `text`. `deadline` is in seconds of `time.monotonic`.
 
         Raises OverBudget, TextTooLong, TextUnreadable, EmbeddingMissing, EmbedderFailed.
+        """
+
+    def close(self) -> None:
+        """Let go of threads and connections."""
+
+
+class PartitionLoading(Exception):
+    """The partition's vectors are still being read; ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStats:
+    """What the index holds in memory."""
+
+    partitions: int
+    vectors: int
+    used_bytes: int
+    limit_bytes: int
+
+
+class VectorIndex(Protocol):
+    """The nearest live vectors of a partition: a cache of the store, never its rival. Safe from any thread."""
+
+    def recall(
+        self, view: ReadView, partition: bytes, vector: Vector, *, k: int, alive: Callable[[Entry], bool]
+    ) -> list[Neighbor]:
+        """Return the `k` nearest of the vectors that `view` has and whose entry is `alive`, best first.
+
+        Fewer only when there are fewer. Cosines are exact, from the stored vectors; vectors of another size
+        than `vector` are not seen. Raises PartitionLoading, StoreUnavailable.
+        """
+
+    def stats(self) -> IndexStats:
+        """Count."""
+
+    def close(self) -> None:
+        """Stop its threads and let go of its memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A candidate in the gray band, to be confirmed or not."""
+
+    text: str
+    """What was asked."""
+    candidate: Neighbor
+    neighbors: Sequence[Neighbor]
+    """What was recalled, best first, the candidate among them."""
+    around: Callable[[bytes, int], Sequence[Neighbor]]
+    """Recalls the nearest live entries of a vector in the same partition, best first."""
+
+
+class VerifierFailed(Exception):
+    """The verifier gave no verdict; the message says why and holds nothing of the texts."""
+
+
+class TooFewNeighbors(VerifierFailed):
+    """There are too few other entries to judge by."""
+
+
+class Verifier(Protocol):
+    """Confirms candidates whose similarity alone does not decide. Safe to call from any thread."""
+
+    @property
+    def name(self) -> str:
+        """As the rules name it."""
+
+    def verify(self, case: Case, *, deadline: float) -> bool:
+        """Whether the candidate answers what was asked. `deadline` is in seconds of `time.monotonic`.
+
+        Raises TooFewNeighbors, OverBudget, and VerifierFailed for every other fault.
         """
 
     def close(self) -> None:

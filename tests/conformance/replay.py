@@ -124,7 +124,7 @@ def _semantic(settings: dict[str, Any], plan: Plan, generations: list[bytes]) ->
         "key_policy": key_policy.hex(),
         "scope_key": scope.hex(),
         "partition": partition.hex(),
-        "entry_id": keys.semantic_entry_id(partition, surface.text).hex(),
+        "entry_id": keys.semantic_key(scope, partition, surface.text).entry_id.hex(),
     }
 
 

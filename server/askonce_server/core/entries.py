@@ -24,7 +24,14 @@ class EntryKey(NamedTuple):
     fingerprint: bytes
     """32 bytes; compared with the stored one on read."""
     entry_id: bytes
-    """32 bytes: H("entry", scope_key, fingerprint)."""
+    """32 bytes: H("entry", scope_key, fingerprint); of a semantic entry H("entry", partition, fingerprint)."""
+    partition: bytes = b""
+    """32 bytes: the search space of a semantic entry, whose fingerprint is H("text", text). Else empty."""
+
+    @property
+    def prefix(self) -> bytes:
+        """What the entry's row begins with: 32 bytes."""
+        return self.partition or self.scope_key
 
 
 class Usage(NamedTuple):
@@ -58,6 +65,19 @@ class Body(NamedTuple):
     content_type: str
 
 
+class SemanticRow(NamedTuple):
+    """What is kept of a semantic entry's text."""
+
+    vector: bytes
+    """float32 little endian, of unit length."""
+    features: bytes
+    """What the guards compare, tokens under the store's key."""
+    text: str = ""
+    """Only where the rule says `store_text: true`."""
+    group: bytes = b""
+    """Entries of a partition with one group have the same answer. Empty: unknown."""
+
+
 class Entry(NamedTuple):
     """One stored row of one matcher, as found."""
 
@@ -67,6 +87,15 @@ class Entry(NamedTuple):
     store_id: int
     """`scope_root` and `store_id` together name the body's row."""
     body_bytes: int
+
+
+class Neighbor(NamedTuple):
+    """A semantic entry near to what was asked."""
+
+    entry: Entry
+    row: SemanticRow
+    similarity: float
+    """The cosine, exact, between -1 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +117,8 @@ class Write:
     keys: tuple[EntryKey, ...]
     answer: Answer
     body: Body
+    semantic: SemanticRow | None = None
+    """There when a key is a semantic one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +144,5 @@ class Grant:
     """When the Lookup began."""
     expire_ms: int
     """When the token ends."""
+    semantic: SemanticRow | None = None
+    """There when a key is a semantic one, so that nothing is embedded twice."""

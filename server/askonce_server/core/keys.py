@@ -185,6 +185,12 @@ def partition(scope_key: bytes, context: bytes, *, history_max_messages: int) ->
     return digest("partition", scope_key, context, str(history_max_messages).encode())
 
 
-def semantic_entry_id(partition: bytes, text: str) -> bytes:
-    """Return the 32-byte id of a semantic entry inside its partition."""
-    return digest("entry", partition, digest("text", text.encode()))
+def semantic_key(scope_key: bytes, partition: bytes, text: str) -> EntryKey:
+    """Return where the semantic entry of `text` lives: in its partition, beside the nearest of its kind."""
+    return semantic_key_of(scope_key, partition, digest("text", text.encode()))
+
+
+def semantic_key_of(scope_key: bytes, partition: bytes, text_digest: bytes) -> EntryKey:
+    """Return the same from H("text", text), 32 bytes."""
+    entry_id = digest("entry", partition, text_digest)
+    return EntryKey(Matcher.SEMANTIC, scope_key, text_digest, entry_id, partition)

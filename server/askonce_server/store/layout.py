@@ -73,7 +73,7 @@ MAX_DATABASES: Final = 32
 
 def entry_row(key: EntryKey) -> bytes:
     """Return the key of an entry's row."""
-    return key.scope_key + key.entry_id
+    return key.prefix + key.entry_id
 
 
 def body_row(scope_root: bytes, store_id: int) -> bytes:

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class EntryRecord(_message.Message):
-    __slots__ = ("schema", "matcher", "fingerprint", "scope_root", "store_id", "start_ms", "store_ms", "expire_ms", "rule_id", "source_request_id", "stream", "contains_tool_calls", "has_usage", "input_tokens", "output_tokens", "cost_usd", "body_bytes")
+    __slots__ = ("schema", "matcher", "fingerprint", "scope_root", "store_id", "start_ms", "store_ms", "expire_ms", "rule_id", "source_request_id", "stream", "contains_tool_calls", "has_usage", "input_tokens", "output_tokens", "cost_usd", "body_bytes", "scope_key", "sequence")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     MATCHER_FIELD_NUMBER: _ClassVar[int]
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
@@ -24,6 +24,8 @@ class EntryRecord(_message.Message):
     OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     COST_USD_FIELD_NUMBER: _ClassVar[int]
     BODY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     schema: int
     matcher: int
     fingerprint: bytes
@@ -41,7 +43,37 @@ class EntryRecord(_message.Message):
     output_tokens: int
     cost_usd: float
     body_bytes: int
-    def __init__(self, schema: _Optional[int] = ..., matcher: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., scope_root: _Optional[bytes] = ..., store_id: _Optional[int] = ..., start_ms: _Optional[int] = ..., store_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., source_request_id: _Optional[str] = ..., stream: bool = ..., contains_tool_calls: bool = ..., has_usage: bool = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., body_bytes: _Optional[int] = ...) -> None: ...
+    scope_key: bytes
+    sequence: int
+    def __init__(self, schema: _Optional[int] = ..., matcher: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., scope_root: _Optional[bytes] = ..., store_id: _Optional[int] = ..., start_ms: _Optional[int] = ..., store_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., source_request_id: _Optional[str] = ..., stream: bool = ..., contains_tool_calls: bool = ..., has_usage: bool = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., body_bytes: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., sequence: _Optional[int] = ...) -> None: ...
+
+class VectorRecord(_message.Message):
+    __slots__ = ("schema", "entry_id", "vector", "features", "text", "answer_group")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_ID_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_GROUP_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    entry_id: bytes
+    vector: bytes
+    features: bytes
+    text: str
+    answer_group: bytes
+    def __init__(self, schema: _Optional[int] = ..., entry_id: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., answer_group: _Optional[bytes] = ...) -> None: ...
+
+class PartitionRecord(_message.Message):
+    __slots__ = ("schema", "sequence", "rows", "scope_key")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    sequence: int
+    rows: int
+    scope_key: bytes
+    def __init__(self, schema: _Optional[int] = ..., sequence: _Optional[int] = ..., rows: _Optional[int] = ..., scope_key: _Optional[bytes] = ...) -> None: ...
 
 class BodyHeader(_message.Message):
     __slots__ = ("schema", "references", "content_type", "content_sha256")
@@ -72,7 +104,7 @@ class ScopeRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., entries: _Optional[int] = ..., bytes: _Optional[int] = ..., rule_id: _Optional[str] = ...) -> None: ...
 
 class FillToken(_message.Message):
-    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims")
+    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims", "vector", "features", "text")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     RULE_ID_FIELD_NUMBER: _ClassVar[int]
     DIALECT_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +120,9 @@ class FillToken(_message.Message):
     START_MS_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_MS_FIELD_NUMBER: _ClassVar[int]
     SCOPE_DIMS_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
     schema: int
     rule_id: str
     dialect: str
@@ -103,16 +138,21 @@ class FillToken(_message.Message):
     start_ms: int
     expire_ms: int
     scope_dims: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ...) -> None: ...
+    vector: bytes
+    features: bytes
+    text: str
+    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ...) -> None: ...
 
 class FillKey(_message.Message):
-    __slots__ = ("matcher", "scope_key", "fingerprint", "key_policy")
+    __slots__ = ("matcher", "scope_key", "fingerprint", "key_policy", "partition")
     MATCHER_FIELD_NUMBER: _ClassVar[int]
     SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     KEY_POLICY_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
     matcher: int
     scope_key: bytes
     fingerprint: bytes
     key_policy: bytes
-    def __init__(self, matcher: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., fingerprint: _Optional[bytes] = ..., key_policy: _Optional[bytes] = ...) -> None: ...
+    partition: bytes
+    def __init__(self, matcher: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., fingerprint: _Optional[bytes] = ..., key_policy: _Optional[bytes] = ..., partition: _Optional[bytes] = ...) -> None: ...
