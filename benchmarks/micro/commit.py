@@ -31,7 +31,7 @@ from askonce_server.store.commits import commit_transaction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from askonce_server.store.rows import Transaction
+    from askonce_server.store.layout import Transaction
 
 COMMIT_SECONDS = 0.005
 IN_FLIGHT = 64

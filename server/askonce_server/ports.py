@@ -36,7 +36,8 @@ class PartitionState(NamedTuple):
     sequence: int
     """The newest vector's; 0 when there never was one. Store-wide, ascending, never used again."""
     rows: int
-    """Live vectors: neither replaced nor removed. Expired ones count until they are swept."""
+    """Live vectors: neither replaced nor removed. Expired ones count until they are swept. None left: both
+    numbers are 0."""
 
 
 class VectorBlock(NamedTuple):
@@ -73,8 +74,8 @@ class ReadView(Protocol):
     def vectors(self, partition: bytes, *, dim: int, after: int = 0, limit: int) -> VectorBlock:
         """Return at most `limit` live vectors of `dim` dimensions whose sequence is above `after`.
 
-        Rows that are damaged or of another size are left out. No more rows when fewer than `limit` are
-        looked at; the block's last sequence is where to go on.
+        Rows that are damaged or of another size are left out. Fewer than `limit` means that there are no
+        more; the block's last sequence is where to go on. The arrays are read-only.
         """
 
     def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
@@ -211,7 +212,7 @@ class IndexStats:
 
 
 class VectorIndex(Protocol):
-    """The nearest live vectors of a partition: a cache of the store, never its rival. Safe from any thread."""
+    """The nearest live vectors of a partition: a cache of the store, never its rival. Safe for threads."""
 
     def recall(
         self, view: ReadView, partition: bytes, vector: Vector, *, k: int, alive: Callable[[Entry], bool]

@@ -2,5 +2,6 @@ import sys
 
 import pytest
 
-if "ports.entry_store_contract" not in sys.modules:
-    pytest.register_assert_rewrite("ports.entry_store_contract")
+for module in ("ports.entry_store_contract", "ports.semantic_rows_contract"):
+    if module not in sys.modules:
+        pytest.register_assert_rewrite(module)

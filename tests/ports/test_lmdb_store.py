@@ -2,10 +2,11 @@ import pytest
 
 from askonce_server.store import open_store
 from ports.entry_store_contract import MIB, EntryStoreContract
+from ports.semantic_rows_contract import SemanticRowsContract
 from ports.store_process import settings
 
 
-class LmdbContract(EntryStoreContract):
+class Lmdb:
     durability = "commit"
 
     @pytest.fixture
@@ -22,9 +23,13 @@ class LmdbContract(EntryStoreContract):
             store.close()
 
 
-class TestLmdbEntryStore(LmdbContract):
+class TestLmdbEntryStore(Lmdb, EntryStoreContract):
     pass
 
 
-class TestLmdbEntryStorePeriodic(LmdbContract):
+class TestLmdbEntryStorePeriodic(Lmdb, EntryStoreContract):
     durability = "periodic"
+
+
+class TestLmdbSemanticRows(Lmdb, SemanticRowsContract):
+    pass

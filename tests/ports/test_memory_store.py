@@ -2,9 +2,18 @@ import pytest
 
 from askonce_server.store import MemoryEntryStore
 from ports.entry_store_contract import MIB, EntryStoreContract
+from ports.semantic_rows_contract import SemanticRowsContract
 
 
-class TestMemoryEntryStore(EntryStoreContract):
+class Memory:
     @pytest.fixture
     def make_store(self):
         return lambda max_bytes=64 * MIB: MemoryEntryStore(max_bytes=max_bytes)
+
+
+class TestMemoryEntryStore(Memory, EntryStoreContract):
+    pass
+
+
+class TestMemorySemanticRows(Memory, SemanticRowsContract):
+    pass

@@ -24,7 +24,7 @@ class EntryKey(NamedTuple):
     fingerprint: bytes
     """32 bytes; compared with the stored one on read."""
     entry_id: bytes
-    """32 bytes: H("entry", scope_key, fingerprint); of a semantic entry H("entry", partition, fingerprint)."""
+    """32 bytes: H("entry", scope_key, fingerprint); of a semantic entry from partition and fingerprint."""
     partition: bytes = b""
     """32 bytes: the search space of a semantic entry, whose fingerprint is H("text", text). Else empty."""
 

@@ -14,8 +14,8 @@ import lmdb
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.store.faults import describe, is_full
 from askonce_server.store.jobs import Job
-from askonce_server.store.layout import Databases
-from askonce_server.store.rows import Rows, Transaction
+from askonce_server.store.layout import Databases, Transaction
+from askonce_server.store.rows import Rows
 from askonce_server.store.space import Bounds, Space
 
 Commit: TypeAlias = Callable[[Transaction], None]

@@ -9,7 +9,7 @@ from typing import Final
 
 import lmdb
 
-from askonce_server.store.records import Damaged
+from askonce_server.store.seals import Damaged
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_SPACE_BYTES: Final = 1 << 20

@@ -3,15 +3,19 @@
 | database    | key                                  | value                                                |
 |-------------|--------------------------------------|------------------------------------------------------|
 | entries     | scope key ‖ entry id                 | sealed EntryRecord                                   |
+|             | or partition ‖ entry id              |                                                      |
 | bodies      | scope root ‖ store id                | header length ‖ seal ‖ BodyHeader ‖ the bytes        |
+| vectors     | partition ‖ sequence                 | seal ‖ lengths ‖ the vector ‖ VectorRecord           |
+| partitions  | partition                            | sealed PartitionRecord                               |
 | scopes      | scope key                            | sealed ScopeRecord                                   |
-| expiry      | expire time ‖ scope key ‖ entry id   | empty                                                |
+| expiry      | expire time ‖ the entry's row        | empty                                                |
 | generations | name                                 | value (16 bytes) ‖ time of the last raise            |
 | meta        | a name below                         | see there                                            |
 
 Numbers are big endian, so that rows sort by them. Ids and names are 32 bytes, times 8 bytes of milliseconds.
-Store ids ascend: a value above about 2 kB takes whole pages, and rows that arrive in order leave fewer pages
-half empty.
+Store ids and sequences ascend: a value above about 2 kB takes whole pages, and rows that arrive in order
+leave fewer pages half empty. They are counted for the whole store and never used again, so that a partition
+whose last vector went may lose its row: whatever is filed there later has a sequence that nobody has seen.
 """
 
 from __future__ import annotations
@@ -29,11 +33,14 @@ SCHEMA: Final = 1
 ID_BYTES: Final = 32
 GENERATION_BYTES: Final = 16
 TIME_BYTES: Final = 8
+SEQUENCE_BYTES: Final = 8
 
 META_SCHEMA: Final = b"schema"
 """The layout's number: 4 bytes."""
 META_NEXT_STORE_ID: Final = b"next_store_id"
 """The id that the next Store takes: 8 bytes. Ids are never used again."""
+META_NEXT_SEQUENCE: Final = b"next_sequence"
+"""The sequence that the next vector takes: 8 bytes, 1 at first. Sequences are never used again."""
 META_ANCHOR: Final = b"clock_anchor"
 """Wall clock and boot clock in nanoseconds, 8 bytes each, then the boot id."""
 META_TOKEN_KEY: Final = b"token_key"
@@ -41,6 +48,7 @@ META_TOKEN_KEY: Final = b"token_key"
 META_TOUCHED: Final = b"touched"
 """Written and removed to see whether anything can be written."""
 
+Transaction: TypeAlias = "lmdb.Transaction[memoryview]"
 Database: TypeAlias = lmdb._Database  # noqa: SLF001  # the library's only name for it
 
 
@@ -79,6 +87,11 @@ def entry_row(key: EntryKey) -> bytes:
 def body_row(scope_root: bytes, store_id: int) -> bytes:
     """Return the key of a body's row."""
     return scope_root + store_id.to_bytes(8, "big")
+
+
+def vector_row(partition: bytes, sequence: int) -> bytes:
+    """Return the key of a vector's row."""
+    return partition + sequence.to_bytes(SEQUENCE_BYTES, "big")
 
 
 def expiry_row(expire_ms: int, row: bytes) -> bytes:

@@ -19,7 +19,7 @@ from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.faults import describe, is_damage
 from askonce_server.store.jobs import Action, Job, Ticket
 from askonce_server.store.layout import META_ANCHOR, META_TOKEN_KEY, entry_row
-from askonce_server.store.records import Prepared, prepare
+from askonce_server.store.prepared import Prepared, prepare
 from askonce_server.store.rows import Rows, write_cost
 from askonce_server.store.space import Space, used_bytes
 from askonce_server.store.view import LmdbReadView, Readers

@@ -4,74 +4,26 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
 from askonce_server.core.entries import ZERO_GENERATION, Body, Entry, EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import StoreStats, StoreUnavailable
+from askonce_server.ports import (
+    PartitionState,
+    StoredVector,
+    StoreStats,
+    StoreUnavailable,
+    VectorBlock,
+)
 from askonce_server.store.layout import body_row, entry_row
-from askonce_server.store.records import Prepared, prepare
-from askonce_server.store.rows import ENTRY_COST, body_cost, write_cost
+from askonce_server.store.memory_rows import MemoryRows
+from askonce_server.store.prepared import Prepared, prepare
+from askonce_server.store.rows import write_cost
 from askonce_server.store.space import MIB
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _BodyRow:
-    body: Body
-    references: int
-
-
-@dataclass(slots=True)
-class _Rows:
-    """The rows that a view sees. They are copied before a change while any view is open."""
-
-    entries: dict[bytes, Entry] = field(default_factory=dict)
-    bodies: dict[bytes, _BodyRow] = field(default_factory=dict)
-    generations: dict[bytes, bytes] = field(default_factory=dict)
-    used_bytes: int = 0
-    views: int = 0
-
-    def copy(self) -> _Rows:
-        return _Rows(dict(self.entries), dict(self.bodies), dict(self.generations), self.used_bytes)
-
-    def file(self, prepared: Prepared, store_id: int) -> None:
-        write, rows = prepared.write, {entry_row(key): key for key in prepared.keys}
-        self.remove(rows)
-        for row, key in rows.items():
-            self.entries[row] = Entry(key, write.answer, write.scope_root, store_id, len(write.body.data))
-        self.bodies[body_row(write.scope_root, store_id)] = _BodyRow(write.body, len(rows))
-        self.used_bytes += write_cost(prepared)
-
-    def remove(self, rows: Iterable[bytes]) -> None:
-        self.used_bytes -= self.reclaimable(rows := list(rows))
-        released = self._released(rows)
-        for row in rows:
-            self.entries.pop(row, None)
-        for row, count in released.items():
-            found = self.bodies[row]
-            if found.references > count:
-                self.bodies[row] = replace(found, references=found.references - count)
-            else:
-                del self.bodies[row]
-
-    def reclaimable(self, rows: Iterable[bytes]) -> int:
-        released = self._released(rows := list(rows))
-        gone = [self.bodies[row] for row, count in released.items() if self.bodies[row].references <= count]
-        bodies = sum(body_cost(len(found.body.data)) for found in gone)
-        return bodies + ENTRY_COST * sum(1 for row in rows if row in self.entries)
-
-    def expired(self, now_ms: int) -> list[bytes]:
-        return [row for row, entry in self.entries.items() if entry.answer.expire_ms <= now_ms]
-
-    def _released(self, rows: Iterable[bytes]) -> Counter[bytes]:
-        entries = [self.entries[row] for row in rows if row in self.entries]
-        return Counter(body_row(entry.scope_root, entry.store_id) for entry in entries)
 
 
 class MemoryReadView:
@@ -81,7 +33,7 @@ class MemoryReadView:
 
     def __init__(self, store: MemoryEntryStore) -> None:
         self._store = store
-        self._rows: _Rows | None = None
+        self._rows: MemoryRows | None = None
 
     def __enter__(self) -> Self:
         self._rows = self._store.borrow()
@@ -111,7 +63,20 @@ class MemoryReadView:
         found = self._open().bodies.get(body_row(entry.scope_root, entry.store_id))
         return None if found is None else found.body
 
-    def _open(self) -> _Rows:
+    def partition(self, partition: bytes) -> PartitionState:
+        """Return the state of the partition."""
+        return self._open().state(partition)
+
+    def vectors(self, partition: bytes, *, dim: int, after: int = 0, limit: int) -> VectorBlock:
+        """Return at most `limit` live vectors of `dim` dimensions above `after`; fewer: there are no more."""
+        return self._open().block(partition, dim=dim, after=after, limit=limit)
+
+    def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
+        """Return what is stored at each sequence, None where the vector or its entry is gone."""
+        rows = self._open()
+        return [rows.stored(partition, int(sequence)) for sequence in sequences]
+
+    def _open(self) -> MemoryRows:
         if self._rows is None:
             raise StoreUnavailable("the view of the store has ended")
         return self._rows
@@ -123,8 +88,7 @@ class MemoryEntryStore:
     def __init__(self, *, max_bytes: int = 256 * MIB) -> None:
         self._limit_bytes: Final = max_bytes
         self._lock = threading.Lock()
-        self._rows = _Rows()
-        self._next_store_id = 1
+        self._rows = MemoryRows()
         self._commits = 0
         self._writes = 0
         self._closed = False
@@ -133,7 +97,7 @@ class MemoryEntryStore:
         """Open a view. Entering it raises StoreUnavailable once the store is closed."""
         return MemoryReadView(self)
 
-    def borrow(self) -> _Rows:
+    def borrow(self) -> MemoryRows:
         """Return the rows as they are now; nothing changes them until they are given back."""
         with self._lock:
             if self._closed:
@@ -141,7 +105,7 @@ class MemoryEntryStore:
             self._rows.views += 1
             return self._rows
 
-    def give_back(self, rows: _Rows) -> None:
+    def give_back(self, rows: MemoryRows) -> None:
         """End a loan of `rows`."""
         with self._lock:
             rows.views -= 1
@@ -201,8 +165,7 @@ class MemoryEntryStore:
             return RefusalReason.GENERATION_CHANGED
         if not self._make_room(prepared):
             return RefusalReason.STORE_FULL
-        self._changing().file(prepared, self._next_store_id)
-        self._next_store_id += 1
+        self._changing().file(prepared)
         return None
 
     def _make_room(self, prepared: Prepared) -> bool:
@@ -215,7 +178,7 @@ class MemoryEntryStore:
         freed = self._rows.reclaimable(entry_row(key) for key in prepared.keys)
         return self._rows.used_bytes + max(cost - freed, 0) <= limit
 
-    def _changing(self) -> _Rows:
+    def _changing(self) -> MemoryRows:
         """Return rows that may be changed: those that a view sees stay as they are."""
         if self._rows.views:
             self._rows = self._rows.copy()

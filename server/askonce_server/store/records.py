@@ -1,79 +1,26 @@
-"""How rows are written as bytes.
-
-LMDB keeps no checksums. Every record is therefore sealed by a CRC-32 over its row's key and its bytes, so
-that a damaged record, or a sound one found under the wrong key, reads as absent; a body has its SHA-256.
-Checking both on every read costs 0.3 and 2 microseconds for 1.5 kB, and 0.7 ms for a body of 1 MiB
-(`benchmarks/micro/commit.py --read`), little beside sending it.
-"""
+"""How rows are written as bytes."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from struct import Struct, error
-from typing import Final, TypeAlias
+from typing import Final
 from zlib import crc32
 
 from google.protobuf.message import DecodeError
 
-from askonce_server.core.entries import Answer, Body, Entry, EntryKey, Generations, Usage, Write
+from askonce_server.core.entries import Answer, Body, Entry, EntryKey, Generations, Usage
 from askonce_server.storage.v1.record_pb2 import BodyHeader, EntryRecord, ScopeRecord
-from askonce_server.store.layout import GENERATION_BYTES, ID_BYTES, SCHEMA, TIME_BYTES
+from askonce_server.store.layout import GENERATION_BYTES, SCHEMA, TIME_BYTES
+from askonce_server.store.prepared import Prepared
+from askonce_server.store.seals import MAX_RECORD_BYTES, Damaged, Readable, seal, unseal
 
-Readable: TypeAlias = bytes | memoryview
-
-_SEAL: Final = Struct(">I")
 _BODY_PREFIX: Final = Struct(">II")
-_MAX_RECORD_BYTES: Final = 1 << 16
-"""No record is longer; what claims to be is damaged and is not even read."""
 
 
-class Damaged(Exception):
-    """A row that a decision cannot do without is damaged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A write that is ready to be filed: checked, hashed, without repeated keys."""
-
-    write: Write
-    keys: tuple[EntryKey, ...]
-    content_sha256: bytes
-
-
-def prepare(write: Write) -> Prepared:
-    """Check and hash `write`, in the caller's thread. Raises ValueError when it cannot be filed."""
-    keys = tuple({key.scope_key + key.entry_id: key for key in write.keys}.values())
-    if not keys:
-        raise ValueError("a write needs at least one key")
-    ids = [write.scope_root, *write.generations.names]
-    for key in keys:
-        ids += (key.scope_key, key.entry_id, key.fingerprint)
-    if any(len(value) != ID_BYTES for value in ids):
-        raise ValueError(f"ids and names are {ID_BYTES} bytes")
-    if any(len(value) != GENERATION_BYTES for value in write.generations.values):
-        raise ValueError(f"generations are {GENERATION_BYTES} bytes")
-    if len(write.generations.names) != len(write.generations.values):
-        raise ValueError("every generation has a name and a value")
-    return Prepared(write, keys, hashlib.sha256(write.body.data).digest())
-
-
-def seal(row: bytes, payload: bytes) -> bytes:
-    """Return `payload` sealed for the row with key `row`."""
-    return _SEAL.pack(crc32(payload, crc32(row))) + payload
-
-
-def unseal(row: bytes, value: Readable) -> bytes | None:
-    """Return what was sealed for `row`, or None when it is damaged."""
-    if not _SEAL.size <= len(value) <= _MAX_RECORD_BYTES:
-        return None
-    payload = bytes(value[_SEAL.size :])
-    return payload if _SEAL.unpack_from(value)[0] == crc32(payload, crc32(row)) else None
-
-
-def encode_entry(row: bytes, key: EntryKey, prepared: Prepared, *, store_id: int) -> bytes:
-    """Return the value of the entry's row."""
+def encode_entry(row: bytes, key: EntryKey, prepared: Prepared, *, store_id: int, sequence: int) -> bytes:
+    """Return the value of the entry's row. `sequence` is its vector's, 0 when it has none."""
     write, answer = prepared.write, prepared.write.answer
     record = EntryRecord(
         schema=SCHEMA,
@@ -89,6 +36,8 @@ def encode_entry(row: bytes, key: EntryKey, prepared: Prepared, *, store_id: int
         stream=answer.stream,
         contains_tool_calls=answer.contains_tool_calls,
         body_bytes=len(write.body.data),
+        scope_key=key.scope_key if key.partition else b"",
+        sequence=sequence,
     )
     if answer.usage is not None:
         record.has_usage = True
@@ -142,7 +91,7 @@ def decode_header(row: bytes, value: Readable) -> tuple[BodyHeader, int] | None:
     except error:
         return None
     start = _BODY_PREFIX.size + size
-    if start > len(value) or size > _MAX_RECORD_BYTES:
+    if start > len(value) or size > MAX_RECORD_BYTES:
         return None
     head = bytes(value[_BODY_PREFIX.size : start])
     if crc32(head, crc32(row)) != expected:

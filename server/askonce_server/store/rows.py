@@ -5,26 +5,27 @@ from __future__ import annotations
 import mmap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
-import lmdb
-
-from askonce_server.core.entries import ZERO_GENERATION, Generations
+from askonce_server.core.entries import ZERO_GENERATION, EntryKey, Generations, SemanticRow
 from askonce_server.storage.v1.record_pb2 import BodyHeader, EntryRecord, ScopeRecord
 from askonce_server.store.layout import (
     ID_BYTES,
+    META_NEXT_SEQUENCE,
     META_NEXT_STORE_ID,
     META_TOUCHED,
     SCHEMA,
     Database,
     Databases,
+    Transaction,
     body_row,
     entry_row,
     expiry_row,
     split_expiry_row,
 )
+from askonce_server.store.partitions import PartitionRows
+from askonce_server.store.prepared import Prepared
 from askonce_server.store.records import (
-    Prepared,
     decode_entry,
     decode_generation,
     decode_header,
@@ -33,10 +34,9 @@ from askonce_server.store.records import (
     encode_entry,
     encode_generation,
     same_generations,
-    seal,
 )
-
-Transaction: TypeAlias = "lmdb.Transaction[memoryview]"
+from askonce_server.store.seals import seal
+from askonce_server.store.vectors import row_bytes
 
 PAGE_BYTES: Final = mmap.PAGESIZE
 """LMDB takes the page size of the machine that makes the file."""
@@ -44,17 +44,26 @@ _MAX_IN_LEAF: Final = PAGE_BYTES // 2 - 48
 """A longer value has pages of its own (half a page less headers)."""
 ENTRY_COST: Final = 1024
 """What one entry takes besides the body: its row, its expiry row and its share of inner pages."""
+PARTITION_COST: Final = 256
+"""What the row of a partition takes."""
+
+
+def value_cost(value_bytes: int) -> int:
+    """Return how many bytes of pages a value takes, at most: one that fits into a leaf may have it alone."""
+    return PAGE_BYTES if value_bytes <= _MAX_IN_LEAF else -(-value_bytes // PAGE_BYTES) * PAGE_BYTES
 
 
 def body_cost(body_bytes: int) -> int:
     """Return how many bytes of pages a body takes, at most."""
-    whole = body_bytes + 256
-    return PAGE_BYTES if whole <= _MAX_IN_LEAF else -(-whole // PAGE_BYTES) * PAGE_BYTES
+    return value_cost(body_bytes + 256)
 
 
 def write_cost(prepared: Prepared) -> int:
     """Return how many bytes of pages a write takes, at most."""
-    return body_cost(len(prepared.write.body.data)) + ENTRY_COST * len(prepared.keys)
+    semantic = prepared.write.semantic
+    vectors = sum(1 for key in prepared.keys if key.partition)
+    vector = 0 if semantic is None else value_cost(row_bytes(semantic)) + PARTITION_COST
+    return body_cost(len(prepared.write.body.data)) + ENTRY_COST * len(prepared.keys) + vector * vectors
 
 
 def current_generations(txn: Transaction, database: Database, names: Sequence[bytes]) -> tuple[bytes, ...]:
@@ -66,11 +75,12 @@ def current_generations(txn: Transaction, database: Database, names: Sequence[by
 class Rows:
     """The rows of one store, seen and changed by one write transaction."""
 
-    __slots__ = ("_databases", "_txn", "changed")
+    __slots__ = ("_databases", "_partitions", "_txn", "changed")
 
     def __init__(self, txn: Transaction, databases: Databases) -> None:
         self._txn = txn
         self._databases = databases
+        self._partitions = PartitionRows(txn, databases)
         self.changed = False
         """Whether there is anything to commit."""
 
@@ -91,7 +101,7 @@ class Rows:
         rows = {entry_row(key): key for key in prepared.keys}
         self._remove_records(self._records(rows))
         write = prepared.write
-        store_id = self._next_store_id()
+        store_id = self._next(META_NEXT_STORE_ID)
         body = body_row(write.scope_root, store_id)
         header = BodyHeader(
             schema=SCHEMA,
@@ -102,9 +112,19 @@ class Rows:
         databases = self._databases
         self._txn.put(body, encode_body(body, header, write.body.data), db=databases.bodies)
         for row, key in rows.items():
-            self._txn.put(row, encode_entry(row, key, prepared, store_id=store_id), db=databases.entries)
+            sequence = self._file_vector(key, write.semantic)
+            value = encode_entry(row, key, prepared, store_id=store_id, sequence=sequence)
+            self._txn.put(row, value, db=databases.entries)
             self._txn.put(expiry_row(write.answer.expire_ms, row), b"", db=databases.expiry)
             self._count_in(key.scope_key, prepared)
+
+    def _file_vector(self, key: EntryKey, semantic: SemanticRow | None) -> int:
+        """File the vector of a semantic entry and return its sequence, else 0."""
+        if not key.partition or semantic is None:
+            return 0
+        sequence = self._next(META_NEXT_SEQUENCE)
+        self._partitions.file(key, semantic, sequence=sequence)
+        return sequence
 
     def touch(self) -> None:
         """Change something that means nothing, to see whether anything can be written."""
@@ -151,6 +171,9 @@ class Rows:
         """Return how many bytes of pages `file` gives back by replacing, at least."""
         records = self._records(entry_row(key) for key in prepared.keys)
         total = ENTRY_COST * len(records)
+        for row, record in records.items():
+            if size := record.sequence and self._partitions.vector_size(row[:ID_BYTES], record.sequence):
+                total += value_cost(size)
         for body, released in self._released(records).items():
             value = self._txn.get(body, db=self._databases.bodies)
             found = None if value is None else decode_header(body, value)
@@ -173,7 +196,10 @@ class Rows:
         for row, record in records.items():
             self._txn.delete(row, db=self._databases.entries)
             self._txn.delete(expiry_row(record.expire_ms, row), db=self._databases.expiry)
-            self._count_out(row[:ID_BYTES], record.body_bytes)
+            prefix = row[:ID_BYTES]
+            if record.sequence:
+                self._partitions.remove(prefix, record.scope_key, record.sequence)
+            self._count_out(record.scope_key or prefix, record.body_bytes)
         for body, released in self._released(records).items():
             self._release(body, released)
 
@@ -194,12 +220,12 @@ class Rows:
         header.references -= released
         self._txn.put(body, encode_body(body, header, bytes(value[start:])), db=self._databases.bodies)
 
-    def _next_store_id(self) -> int:
-        """Return an id that no Store had before."""
-        value = self.meta(META_NEXT_STORE_ID)
-        store_id = 1 if value is None else int.from_bytes(value, "big")
-        self.set_meta(META_NEXT_STORE_ID, (store_id + 1).to_bytes(8, "big"))
-        return store_id
+    def _next(self, counter: bytes) -> int:
+        """Return a number of `counter` that was never given before."""
+        value = self.meta(counter)
+        number = 1 if value is None else int.from_bytes(value, "big")
+        self.set_meta(counter, (number + 1).to_bytes(8, "big"))
+        return number
 
     def _scope(self, scope_key: bytes) -> ScopeRecord:
         value = self._txn.get(scope_key, db=self._databases.scopes)

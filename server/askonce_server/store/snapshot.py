@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from askonce_server.core.entries import Body, Entry
+from askonce_server.ports import PartitionState, StoredVector
 
 _MAX_BYTES: Final = 32 << 20
 _MAX_BODY_BYTES: Final = 64 << 10
@@ -27,6 +28,8 @@ class Snapshot:
     generations: dict[tuple[bytes, ...], tuple[bytes, ...]] = field(default_factory=dict)
     entries: dict[bytes, Entry] = field(default_factory=dict)
     bodies: dict[bytes, Body] = field(default_factory=dict)
+    partitions: dict[bytes, PartitionState] = field(default_factory=dict)
+    stored: dict[bytes, StoredVector] = field(default_factory=dict)
     _bytes: int = 0
 
     def keep_generations(self, names: tuple[bytes, ...], values: tuple[bytes, ...]) -> None:
@@ -43,6 +46,17 @@ class Snapshot:
         """Remember the body at `row`, unless it is large: reading it again costs little beside sending it."""
         if len(body.data) <= _MAX_BODY_BYTES and self._has_room(len(body.data) + _ENTRY_BYTES):
             self.bodies[row] = body
+
+    def keep_partition(self, partition: bytes, state: PartitionState) -> None:
+        """Remember the state of a partition."""
+        if self._has_room(_ENTRY_BYTES):
+            self.partitions[partition] = state
+
+    def keep_stored(self, row: bytes, stored: StoredVector) -> None:
+        """Remember the vector at `row`, with its entry."""
+        size = len(stored.row.vector) + len(stored.row.features) + 4 * len(stored.row.text)
+        if self._has_room(size + _ENTRY_BYTES):
+            self.stored[row] = stored
 
     def _has_room(self, size: int) -> bool:
         """Take `size` bytes of the bound. Full means full: the next commit begins anew."""

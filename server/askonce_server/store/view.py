@@ -9,10 +9,12 @@ from typing import Self, TypeVar
 import lmdb
 
 from askonce_server.core.entries import Body, Entry, EntryKey
-from askonce_server.ports import StoreUnavailable
-from askonce_server.store.layout import Databases, body_row, entry_row
-from askonce_server.store.records import Damaged, decode_body, decode_entry, entry_of
-from askonce_server.store.rows import Transaction, current_generations
+from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
+from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
+from askonce_server.store.partitions import Partitions
+from askonce_server.store.records import decode_body, decode_entry, entry_of
+from askonce_server.store.rows import current_generations
+from askonce_server.store.seals import Damaged
 from askonce_server.store.snapshot import Snapshot
 
 Counts = TypeVar("Counts")
@@ -148,6 +150,37 @@ class LmdbReadView:
         if body is not None:
             self._known.keep_body(row, body)
         return body
+
+    def partition(self, partition: bytes) -> PartitionState:
+        """Return the state of the partition."""
+        known = self._known.partitions.get(partition)
+        if known is not None and self._txn is not None:
+            return known
+        state = self.measure(lambda txn: Partitions(txn, self._readers.databases).state(partition))
+        self._known.keep_partition(partition, state)
+        return state
+
+    def vectors(self, partition: bytes, *, dim: int, after: int = 0, limit: int) -> VectorBlock:
+        """Return at most `limit` live vectors of `dim` dimensions above `after`; fewer: there are no more."""
+        databases = self._readers.databases
+        return self.measure(
+            lambda txn: Partitions(txn, databases).vectors(partition, dim=dim, after=after, limit=limit)
+        )
+
+    def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
+        """Return what is stored at each sequence, None where the vector or its entry is gone or damaged."""
+        return [self._stored_vector(partition, int(sequence)) for sequence in sequences]
+
+    def _stored_vector(self, partition: bytes, sequence: int) -> StoredVector | None:
+        row = vector_row(partition, sequence)
+        known = self._known.stored.get(row)
+        if known is not None and self._txn is not None:
+            return known
+        databases = self._readers.databases
+        found = self.measure(lambda txn: Partitions(txn, databases).stored(partition, sequence))
+        if found is not None:
+            self._known.keep_stored(row, found)
+        return found
 
     def measure(self, count: Callable[[Transaction], Counts]) -> Counts:
         """Return what `count` finds in the transaction."""

@@ -48,20 +48,18 @@ class EntryRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., matcher: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., scope_root: _Optional[bytes] = ..., store_id: _Optional[int] = ..., start_ms: _Optional[int] = ..., store_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., source_request_id: _Optional[str] = ..., stream: bool = ..., contains_tool_calls: bool = ..., has_usage: bool = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., body_bytes: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., sequence: _Optional[int] = ...) -> None: ...
 
 class VectorRecord(_message.Message):
-    __slots__ = ("schema", "entry_id", "vector", "features", "text", "answer_group")
+    __slots__ = ("schema", "entry_id", "features", "text", "answer_group")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     ENTRY_ID_FIELD_NUMBER: _ClassVar[int]
-    VECTOR_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     ANSWER_GROUP_FIELD_NUMBER: _ClassVar[int]
     schema: int
     entry_id: bytes
-    vector: bytes
     features: bytes
     text: str
     answer_group: bytes
-    def __init__(self, schema: _Optional[int] = ..., entry_id: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., answer_group: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, schema: _Optional[int] = ..., entry_id: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., answer_group: _Optional[bytes] = ...) -> None: ...
 
 class PartitionRecord(_message.Message):
     __slots__ = ("schema", "sequence", "rows", "scope_key")

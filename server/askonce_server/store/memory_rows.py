@@ -1,0 +1,153 @@
+"""The rows of the store that keeps everything in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from askonce_server.core.entries import Body, Entry, EntryKey, SemanticRow
+from askonce_server.ports import PartitionState, StoredVector, VectorBlock
+from askonce_server.store.layout import body_row, entry_row
+from askonce_server.store.prepared import Prepared
+from askonce_server.store.rows import ENTRY_COST, PARTITION_COST, body_cost, value_cost, write_cost
+from askonce_server.store.vectors import row_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BodyRow:
+    """A body and how many entries share it."""
+
+    body: Body
+    references: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRow:
+    """A partition's vectors by ascending sequence, each with the row of its entry."""
+
+    sequence: int
+    vectors: dict[int, tuple[bytes, SemanticRow]]
+
+
+@dataclass(slots=True)
+class MemoryRows:
+    """The rows that a view sees. They are copied before a change while any view is open."""
+
+    entries: dict[bytes, Entry] = field(default_factory=dict)
+    bodies: dict[bytes, BodyRow] = field(default_factory=dict)
+    generations: dict[bytes, bytes] = field(default_factory=dict)
+    partitions: dict[bytes, PartitionRow] = field(default_factory=dict)
+    sequences: dict[bytes, int] = field(default_factory=dict)
+    """Of each semantic entry's row, its vector's."""
+    used_bytes: int = 0
+    next_number: int = 1
+    """The store id, and sequence, that comes next."""
+    views: int = 0
+
+    def copy(self) -> MemoryRows:
+        """Return the same rows without views."""
+        return MemoryRows(
+            entries=dict(self.entries),
+            bodies=dict(self.bodies),
+            generations=dict(self.generations),
+            partitions={
+                name: replace(row, vectors=dict(row.vectors)) for name, row in self.partitions.items()
+            },
+            sequences=dict(self.sequences),
+            used_bytes=self.used_bytes,
+            next_number=self.next_number,
+        )
+
+    def file(self, prepared: Prepared) -> None:
+        """File a write under each of its keys, in place of what was there."""
+        write, rows = prepared.write, {entry_row(key): key for key in prepared.keys}
+        self.remove(rows)
+        store_id = self._next()
+        for row, key in rows.items():
+            self.entries[row] = Entry(key, write.answer, write.scope_root, store_id, len(write.body.data))
+            if write.semantic is not None and key.partition:
+                self._file_vector(row, key, write.semantic)
+        self.bodies[body_row(write.scope_root, store_id)] = BodyRow(write.body, len(rows))
+        self.used_bytes += write_cost(prepared)
+
+    def remove(self, rows: Iterable[bytes]) -> None:
+        """Remove the entries at `rows`, their vectors, and the bodies that only they refer to."""
+        self.used_bytes -= self.reclaimable(rows := list(rows))
+        released = self._released(rows)
+        for row in rows:
+            if self.entries.pop(row, None) is not None:
+                self._remove_vector(row)
+        for row, count in released.items():
+            found = self.bodies[row]
+            if found.references > count:
+                self.bodies[row] = replace(found, references=found.references - count)
+            else:
+                del self.bodies[row]
+
+    def reclaimable(self, rows: Iterable[bytes]) -> int:
+        """Return how many bytes removing the entries at `rows` gives back."""
+        released = self._released(rows := list(rows))
+        gone = [self.bodies[row] for row, count in released.items() if self.bodies[row].references <= count]
+        bodies = sum(body_cost(len(found.body.data)) for found in gone)
+        vectors = sum(self._vector_cost(row) for row in rows)
+        return bodies + vectors + ENTRY_COST * sum(1 for row in rows if row in self.entries)
+
+    def expired(self, now_ms: int) -> list[bytes]:
+        """Return the rows of the entries whose ttl is over."""
+        return [row for row, entry in self.entries.items() if entry.answer.expire_ms <= now_ms]
+
+    def state(self, partition: bytes) -> PartitionState:
+        """Return the state of `partition`."""
+        found = self.partitions.get(partition)
+        return PartitionState(0, 0) if found is None else PartitionState(found.sequence, len(found.vectors))
+
+    def block(self, partition: bytes, *, dim: int, after: int, limit: int) -> VectorBlock:
+        """Return at most `limit` vectors of `dim` dimensions above `after`."""
+        found = self.partitions.get(partition)
+        rows = [] if found is None else list(found.vectors.items())
+        kept = [(s, row.vector) for s, (_, row) in rows if s > after and len(row.vector) == 4 * dim][:limit]
+        return VectorBlock(
+            np.array([sequence for sequence, _ in kept], dtype=np.int64),
+            np.frombuffer(b"".join(vector for _, vector in kept), dtype="<f4").reshape(-1, dim),
+        )
+
+    def stored(self, partition: bytes, sequence: int) -> StoredVector | None:
+        """Return the vector at `sequence` and its entry."""
+        found = self.partitions.get(partition)
+        if found is None or sequence not in found.vectors:
+            return None
+        row, semantic = found.vectors[sequence]
+        return StoredVector(self.entries[row], semantic)
+
+    def _next(self) -> int:
+        self.next_number += 1
+        return self.next_number - 1
+
+    def _file_vector(self, row: bytes, key: EntryKey, semantic: SemanticRow) -> None:
+        sequence = self.sequences[row] = self._next()
+        found = self.partitions.get(key.partition)
+        vectors = {} if found is None else found.vectors
+        vectors[sequence] = (row, semantic)
+        self.partitions[key.partition] = PartitionRow(sequence, vectors)
+
+    def _remove_vector(self, row: bytes) -> None:
+        sequence, partition = self.sequences.pop(row, None), row[:32]
+        if sequence is not None:
+            found = self.partitions[partition]
+            del found.vectors[sequence]
+            if not found.vectors:
+                del self.partitions[partition]
+
+    def _vector_cost(self, row: bytes) -> int:
+        sequence = self.sequences.get(row)
+        if sequence is None:
+            return 0
+        _, semantic = self.partitions[row[:32]].vectors[sequence]
+        return value_cost(row_bytes(semantic)) + PARTITION_COST
+
+    def _released(self, rows: Iterable[bytes]) -> Counter[bytes]:
+        entries = [self.entries[row] for row in rows if row in self.entries]
+        return Counter(body_row(entry.scope_root, entry.store_id) for entry in entries)
