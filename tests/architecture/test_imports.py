@@ -16,8 +16,9 @@ LAYERS: dict[str, set[str]] = {
     "dialects": {"core"},
     "store": {"clock", "core", "ports", "storage"},
     "index": {"core", "ports"},
-    "embed": {"core", "ports"},
-    "verify": {"core", "ports"},
+    "embed": {"calls", "core", "ports"},
+    "verify": {"calls", "core", "ports"},
+    "calls": {"ports"},
     "truth": {"core", "ports"},
     "clock": {"core", "ports"},
     "telemetry": {"core", "ports"},
@@ -29,8 +30,8 @@ LAYERS: dict[str, set[str]] = {
     "storage": set(),
 }
 """What each part of the server may import of the others; `app` composes and may import all."""
-FACTORIES = {("askonce_server.embed.factory", "config")}
-"""An embedder is built from its settings, which hold values alone."""
+FACTORIES = {("askonce_server.embed.factory", "config"), ("askonce_server.verify.factory", "config")}
+"""An adapter is built from its settings, which hold values alone."""
 ADAPTERS = {"store", "index", "embed", "verify", "telemetry"}
 THIRD_PARTY_OF_CORE = {"jiter", "orjson"}
 # fmt: off
@@ -112,6 +113,7 @@ TRANSPORT = {"grpc", "grpc_health", "grpc_reflection"}
         ("faiss", {"index"}),
         ("onnxruntime", {"embed"}),
         ("tokenizers", {"embed"}),
+        ("urllib3", {"calls"}),
         ("opentelemetry", {"telemetry", "rpc"}),
         ("pydantic", {"config"}),
         ("yaml", {"config"}),

@@ -30,6 +30,38 @@ def test_settings_without_effect_are_named():
     ]
 
 
+def test_a_verifier_that_is_never_asked_or_seldom_answers_is_named():
+    rule = "[{{id: a, match: {{endpoint: chat}}, semantic: {{embedder: m, threshold: 1{more}}}}}]"
+    judge = "{url: 'http://llm/v1', model: m}"
+
+    def noted_of(more, **environ):
+        config = load(
+            None,
+            {
+                **HOME,
+                "ASKONCE_RULES": rule.format(more=more),
+                "ASKONCE_EMBEDDERS": "{m: {kind: onnx}}",
+                **environ,
+            },
+        )
+        as_if_served = config.rules[0].model_copy(update={"strategy": ("semantic",)})
+        return [str(note) for note in notes(config.model_copy(update={"rules": (as_if_served,)}))]
+
+    assert noted_of("") == []
+    assert noted_of("", ASKONCE_JUDGE=judge) == ["judge: is asked by no rule"]
+    assert noted_of(", low_threshold: 0.8") == [
+        "rules[0].semantic.low_threshold: has no effect, since verifier is none"
+    ]
+    assert noted_of(", verifier: kreciprocal") == [
+        "rules[0].semantic.verifier: is never asked, since low_threshold is 0: there is no gray band"
+    ]
+    judged = ", low_threshold: 0.8, verifier: judge, store_text: true"
+    assert noted_of(judged, ASKONCE_JUDGE=judge) == [
+        "rules[0].semantic.budget: is 35ms, and few chat models answer within that"
+    ]
+    assert noted_of(judged + ", budget: 1s", ASKONCE_JUDGE=judge) == []
+
+
 def test_metrics_are_not_served_yet():
     assert noted("[{id: a}]", ASKONCE_TELEMETRY_LISTEN="127.0.0.1:9464") == [
         "telemetry.listen: has no effect in this version"

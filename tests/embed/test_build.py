@@ -10,6 +10,7 @@ import pytest
 
 from askonce_server.config.load import load
 from askonce_server.embed import EmbedQueue, HttpEmbedder, ProvidedEmbedder, build, build_queued
+from askonce_server.embed.breaker import BreakerEmbedder
 from askonce_server.ports import EmbedderUnavailable
 from embed.fakes import gives, serving, soon
 
@@ -35,8 +36,9 @@ def test_a_service_is_asked_as_configured(section):
         embedder.close()
 
     assert isinstance(embedder, EmbedQueue)
-    assert len(embedder._threads) == 3
-    assert isinstance(embedder.embedder, HttpEmbedder)
+    assert len(embedder._queue._threads) == 3
+    assert isinstance(embedder.embedder, BreakerEmbedder)
+    assert isinstance(embedder.embedder.embedder, HttpEmbedder)
     assert (embedder.name, embedder.dim) == ("one", 2)
     assert embedded.vector.tolist() == [0, 1]
     assert embedded.cost_usd == 2
@@ -68,7 +70,7 @@ def test_a_model_in_this_process_has_one_thread(section, text, dim, window):
 
     assert embedder.embed("a text", deadline=soon()).vector.shape == (dim,)
     assert embedder.max_tokens == window
-    assert len(embedder._threads) == 1
+    assert len(embedder._queue._threads) == 1
     embedder.close()
 
 

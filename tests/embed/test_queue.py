@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from askonce_server.embed.queue import EmbedQueue, Pace
+from askonce_server.calls.queue import Pace
+from askonce_server.embed.queue import EmbedQueue
 from askonce_server.ports import EmbedderFailed, OverBudget, TextTooLong
 from embed.fakes import FakeEmbedder, soon
 
@@ -102,7 +103,7 @@ def test_work_that_did_not_begin_in_time_is_dropped(queue, gate):
     until(lambda: front.embedder.texts)
     with pytest.raises(OverBudget):
         front.embed("second", deadline=soon(0.5))
-    assert not front._waiting
+    assert not front._queue._waiting
 
     gate.set()
     first.join()
@@ -116,7 +117,7 @@ def test_texts_are_embedded_in_the_order_in_which_they_came(queue, gate):
     outcomes, threads = [], []
     for at in range(8):
         threads.append(ask(front, f"text {at}", outcomes))
-        until(lambda: len(front.embedder.texts) + len(front._waiting) == len(threads))
+        until(lambda: len(front.embedder.texts) + len(front._queue._waiting) == len(threads))
     gate.set()
     for thread in threads:
         thread.join()
@@ -130,9 +131,9 @@ def test_no_more_texts_wait_than_it_has_room_for(queue, gate):
     outcomes, threads = [], []
     for at in range(3):
         threads.append(ask(front, f"text {at}", outcomes))
-        until(lambda: len(front.embedder.texts) + len(front._waiting) == len(threads))
+        until(lambda: len(front.embedder.texts) + len(front._queue._waiting) == len(threads))
 
-    with pytest.raises(OverBudget, match="2 texts are waiting already"):
+    with pytest.raises(OverBudget, match="2 calls are waiting already"):
         front.embed("one too many", deadline=soon())
     gate.set()
     for thread in threads:
@@ -164,7 +165,7 @@ def test_the_wait_is_what_stands_before_one_shared_by_the_threads(queue, gate):
     hung = front.waiting_seconds()
     assert hung > 0.04
     threads.append(ask(front, "fast", outcomes))
-    until(lambda: front._waiting)
+    until(lambda: front._queue._waiting)
     assert front.waiting_seconds() > hung
     gate.set()
     for thread in threads:
@@ -194,11 +195,11 @@ def test_a_passed_deadline_costs_the_embedder_nothing(queue):
     [
         (EmbedderFailed("gave nothing"), EmbedderFailed, "gave nothing"),
         (TextTooLong("300 tokens"), TextTooLong, "300 tokens"),
-        (ValueError("of the text"), EmbedderFailed, "the embedder broke: ValueError"),
-        (TimeoutError("of the text"), EmbedderFailed, "the embedder broke: TimeoutError"),
-        (SystemExit(1), EmbedderFailed, "the embedder broke: SystemExit"),
-        (KeyboardInterrupt(), EmbedderFailed, "the embedder broke: KeyboardInterrupt"),
-        (MemoryError(), EmbedderFailed, "the embedder broke: MemoryError"),
+        (ValueError("of the text"), EmbedderFailed, "embedder fake broke: ValueError"),
+        (TimeoutError("of the text"), EmbedderFailed, "embedder fake broke: TimeoutError"),
+        (SystemExit(1), EmbedderFailed, "embedder fake broke: SystemExit"),
+        (KeyboardInterrupt(), EmbedderFailed, "embedder fake broke: KeyboardInterrupt"),
+        (MemoryError(), EmbedderFailed, "embedder fake broke: MemoryError"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
 )
@@ -219,20 +220,20 @@ def test_a_fault_reaches_its_own_caller_and_no_other(queue, fault, seen, says):
 def test_a_thread_that_dies_answers_its_caller_and_is_replaced(queue, monkeypatch):
     front = queue()
     front.embed("before", deadline=soon())
-    victim = front._threads[0]
+    victim = front._queue._threads[0]
 
     def die(ticket):
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(front, "_answer", die)
-        with pytest.raises(EmbedderFailed, match="thread that embedded the text ended"):
+        patch.setattr(front._queue, "_answer", die)
+        with pytest.raises(EmbedderFailed, match="thread of embedder fake ended"):
             front.embed("its last", deadline=soon())
     victim.join(5)
     assert not victim.is_alive()
 
     assert front.embed("after", deadline=soon()).tokens == 5
-    assert front._threads[0] is not victim
+    assert front._queue._threads[0] is not victim
 
 
 def test_a_system_without_threads_to_spare_fails_the_call_and_not_the_queue(queue, monkeypatch):
@@ -245,7 +246,7 @@ def test_a_system_without_threads_to_spare_fails_the_call_and_not_the_queue(queu
         patch.setattr(threading.Thread, "start", start)
         with pytest.raises(EmbedderFailed, match="no thread"):
             front.embed("text", deadline=soon())
-    assert not front._waiting
+    assert not front._queue._waiting
     assert front.embed("text", deadline=soon()).tokens == 4
 
 
@@ -267,11 +268,11 @@ def test_a_closed_queue_fails_those_that_wait_and_those_that_come(queue, gate):
     running = ask(front, "running", outcomes)
     until(lambda: front.embedder.texts)
     waiting = ask(front, "waiting", outcomes)
-    until(lambda: front._waiting)
+    until(lambda: front._queue._waiting)
     closing = threading.Thread(target=front.close)
     closing.start()
     waiting.join()
-    assert [str(outcome) for outcome in outcomes] == ["the embedder was closed"]
+    assert [str(outcome) for outcome in outcomes] == ["embedder fake was closed"]
 
     gate.set()
     running.join()
@@ -279,7 +280,7 @@ def test_a_closed_queue_fails_those_that_wait_and_those_that_come(queue, gate):
     assert outcomes[1] == 7
     with pytest.raises(EmbedderFailed, match="closed"):
         front.embed("text", deadline=soon())
-    assert not any(thread.is_alive() for thread in front._threads)
+    assert not any(thread.is_alive() for thread in front._queue._threads)
     assert front.embedder.closed
 
 

@@ -21,6 +21,7 @@ def findings(document: dict[str, Any]) -> Iterator[Finding]:
     yield from _twins(document)
     yield from _not_yet_semantic(document)
     yield from _embedders(document)
+    yield from _judge(document)
     yield from _listeners(document)
 
 
@@ -56,6 +57,15 @@ def _embedders(document: dict[str, Any]) -> Iterator[Finding]:
             known = ", ".join(embedders) or "none"
             mend = did_you_mean(name, embedders) or f": known here are {known}"
             yield ("rules", at, "semantic", "embedder"), f"{name!r} is not among embedders{mend}"
+
+
+def _judge(document: dict[str, Any]) -> Iterator[Finding]:
+    if document.get("judge") is not None:
+        return
+    for at, rule in _rules(document):
+        if _section(rule, "semantic").get("verifier") == "judge":
+            mend = "add the section judge, with url and model, beside rules"
+            yield ("rules", at, "semantic", "verifier"), f"is judge, and none is described: {mend}"
 
 
 def _listeners(document: dict[str, Any]) -> Iterator[Finding]:

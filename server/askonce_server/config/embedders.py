@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from askonce_server.config.fields import MS, Between, Count, EnvName, FilePath, Section, Text, Time
-
-
-def web_address(value: str) -> str:
-    """Return `value`. Raises ValueError unless it is an http(s) URL without credentials."""
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("must be a URL such as https://embeddings.internal/v1/embeddings")
-    if parts.username is not None or parts.password is not None:
-        raise ValueError("must not hold credentials: name their environment variable in api_key_env")
-    return value
-
+from askonce_server.config.web import WebAddress
 
 PACKAGED_WINDOW = 256
 """How many tokens the packaged MiniLM reads."""
@@ -79,7 +68,7 @@ class HttpEmbedder(Section):
 
     kind: Literal["http"]
     """Asks a service that speaks the OpenAI embeddings API."""
-    url: Annotated[Text, AfterValidator(web_address)]
+    url: Annotated[Text, AfterValidator(WebAddress("https://embeddings.internal/v1/embeddings"))]
     """The full URL of its embeddings endpoint."""
     model: Text
     """The model that it is asked for."""

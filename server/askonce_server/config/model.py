@@ -34,6 +34,7 @@ from askonce_server.config.fields import (
     one_or_many,
     read_list,
 )
+from askonce_server.config.judge import JudgeSection
 from askonce_server.config.places import default_listen, state_folder
 from askonce_server.config.rule import RuleSection
 
@@ -178,6 +179,8 @@ class Config(Section):
     """The name of the environment variable with the key that signs fill tokens; left out, the store's own."""
     embedders: dict[Name, Embedder] = Field(default_factory=dict)
     """The embedders that rules may name."""
+    judge: JudgeSection | None = None
+    """The chat model behind `verifier: judge`; required where a rule says so."""
     rules: Annotated[tuple[RuleSection, ...], DefaultText("one rule, `default`, with the defaults below")] = (
         DEFAULT_RULE,
     )

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from askonce_server.config.model import Config
 from askonce_server.config.problems import Problem
-from askonce_server.config.quantities import format_size
+from askonce_server.config.quantities import format_size, format_time
 from askonce_server.config.rule import MatchSection, RuleSection
+from askonce_server.config.semantic import SemanticSection
+
+_LEAST_JUDGED = timedelta(milliseconds=200)
+"""What a small chat model on a machine of its own takes for one word."""
 
 
 def notes(config: Config) -> list[Problem]:
@@ -29,6 +34,9 @@ def _notes(config: Config) -> Iterator[tuple[str, str]]:
     for name in config.embedders:
         if name not in used:
             yield f"embedders.{name}", "is used by no rule"
+    judged = any(rule.semantic is not None and rule.semantic.verifier == "judge" for rule in config.rules)
+    if config.judge is not None and not judged:
+        yield "judge", "is asked by no rule"
     yield from _unreachable(config.rules)
     for at, rule in enumerate(config.rules):
         for path, message in _rule_notes(rule, config):
@@ -41,9 +49,23 @@ def _unreachable(rules: tuple[RuleSection, ...]) -> Iterator[tuple[str, str]]:
         yield f"rules[{at}]", f"is never reached, since rules[{catch_all}] matches every request"
 
 
+def _verifier_notes(semantic: SemanticSection) -> Iterator[tuple[str, str]]:
+    if semantic.verifier == "none":
+        if semantic.low_threshold > 0:
+            yield "semantic.low_threshold", "has no effect, since verifier is none"
+        return
+    if semantic.low_threshold == 0:
+        yield "semantic.verifier", "is never asked, since low_threshold is 0: there is no gray band"
+    if semantic.verifier == "judge" and semantic.budget < _LEAST_JUDGED:
+        budget = format_time(semantic.budget)
+        yield "semantic.budget", f"is {budget}, and few chat models answer within that"
+
+
 def _rule_notes(rule: RuleSection, config: Config) -> Iterator[tuple[str, str]]:
     if rule.semantic is not None and "semantic" not in rule.strategy:
         yield "semantic", "has no effect, since strategy does not name semantic"
+    elif rule.semantic is not None:
+        yield from _verifier_notes(rule.semantic)
     if "normalized" in rule.model_fields_set and "normalized" not in rule.strategy:
         yield "normalized", "has no effect, since strategy does not name normalized"
     if rule.coalesce is not None:

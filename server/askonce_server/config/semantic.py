@@ -29,7 +29,7 @@ class SemanticSection(Section):
     low_threshold: Annotated[Cosine, Field(ge=0, le=1)] = 0.0
     """The least cosine similarity that the verifier is asked about; 0 means that there is no gray band."""
     verifier: Literal["none", "kreciprocal", "judge"] = "none"
-    """Who decides between `low_threshold` and `threshold`."""
+    """Who decides between `low_threshold` and `threshold`: nobody, the neighbours, or the section `judge`."""
     policy: Literal["fixed", "vote-fixed", "vote"] = "fixed"
     """Whether thresholds are fixed or learned from labelled answers."""
     max_wrong_hit_rate: Annotated[Cosine, Field(gt=0, lt=1)] | None = None

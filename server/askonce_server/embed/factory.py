@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from askonce_server.calls.errors import KeyUnusable
+from askonce_server.calls.headers import api_key
 from askonce_server.config import embedders as config
+from askonce_server.embed.breaker import BreakerEmbedder
 from askonce_server.embed.http import HttpEmbedder, HttpSettings
 from askonce_server.embed.onnx import OnnxEmbedder
 from askonce_server.embed.provided import ProvidedEmbedder
@@ -26,13 +29,15 @@ def build_queued(
 ) -> Embedder:
     """Return the embedder `name` behind its queue, except where the gateway sends the vectors.
 
-    A model in this process has one thread: a second would take the processor from the first. Raises
-    EmbedderUnavailable.
+    A model in this process has one thread: a second would take the processor from the first. A service stands
+    behind a breaker too. Raises EmbedderUnavailable.
     """
     embedder = build(name, section, environ=environ, max_in_flight=max_in_flight)
     if isinstance(embedder, ProvidedEmbedder):
         return embedder
-    return EmbedQueue(embedder, threads=max_in_flight if isinstance(embedder, HttpEmbedder) else 1)
+    if isinstance(embedder, HttpEmbedder):
+        return EmbedQueue(BreakerEmbedder(embedder), threads=max_in_flight)
+    return EmbedQueue(embedder)
 
 
 def build(
@@ -64,10 +69,14 @@ def _local(
 def _http(
     name: str, section: config.HttpEmbedder, *, environ: Mapping[str, str], max_in_flight: int
 ) -> Embedder:
+    try:
+        key = api_key(section.api_key_env, environ)
+    except KeyUnusable as unusable:
+        raise EmbedderUnavailable(str(unusable)) from unusable
     settings = HttpSettings(
         url=section.url,
         model=section.model,
-        api_key=_api_key(section.api_key_env, environ),
+        api_key=key,
         timeout_seconds=section.timeout.total_seconds(),
         retries=section.retries,
         connections=max_in_flight,
@@ -76,11 +85,3 @@ def _http(
         price_per_million_tokens=section.price_per_million_tokens,
     )
     return HttpEmbedder(name, settings)
-
-
-def _api_key(variable: str | None, environ: Mapping[str, str]) -> str | None:
-    if variable is None:
-        return None
-    if variable not in environ:
-        raise EmbedderUnavailable(f"the environment variable {variable} (api_key_env) is not set")
-    return environ[variable]

@@ -9,7 +9,9 @@ from typing import Any
 
 import orjson
 
-from askonce_server.embed.post import Answer, Post
+from askonce_server.calls.errors import CallFailed, KeyUnusable
+from askonce_server.calls.headers import json_headers
+from askonce_server.calls.post import Answer, Post, PostLimits
 from askonce_server.embed.vectors import fingerprint, unit
 from askonce_server.ports import (
     Embedded,
@@ -28,6 +30,8 @@ _TOO_LONG = re.compile(
 _MAY_BE_TOO_LONG = frozenset({400, 413, 422})
 _MILLION = 1_000_000
 _MOST_CHARACTERS = 32
+_MOST_BYTES = 8 << 20
+"""A vector of 65,536 dimensions, in full decimals, has less than 2 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +66,19 @@ class HttpEmbedder:
         self._url, self._model = settings.url, settings.model
         self._dim = settings.dim or 0
         self._lock = threading.Lock()
+        try:
+            headers = json_headers(settings.api_key)
+        except KeyUnusable as unusable:
+            raise EmbedderUnavailable(str(unusable)) from unusable
         self._post = Post(
             settings.url,
-            headers=_headers(settings.api_key),
-            timeout_seconds=settings.timeout_seconds,
-            retries=settings.retries,
-            connections=settings.connections,
+            headers=headers,
+            limits=PostLimits(
+                timeout_seconds=settings.timeout_seconds,
+                retries=settings.retries,
+                connections=settings.connections,
+                most_bytes=_MOST_BYTES,
+            ),
         )
 
     @property
@@ -95,7 +106,10 @@ class HttpEmbedder:
             raise TextUnreadable("the text is blank")
         if self.max_tokens is not None and len(text) > self.max_tokens * _MOST_CHARACTERS:
             raise TextTooLong(f"the text has {len(text)} characters; {self.max_tokens} tokens are read")
-        answer = self._post(self._asked(text), deadline=deadline)
+        try:
+            answer = self._post(self._asked(text), deadline=deadline)
+        except CallFailed as failed:
+            raise EmbedderFailed(str(failed)) from failed
         if answer.status != 200:
             raise _refused(answer)
         values, tokens = _read(answer.body)
@@ -132,16 +146,6 @@ class HttpEmbedder:
         if tokens is None or self.price_per_million_tokens is None:
             return None
         return tokens * self.price_per_million_tokens / _MILLION
-
-
-def _headers(api_key: str | None) -> dict[str, str]:
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    if api_key is None:
-        return headers
-    key = api_key.strip()
-    if not key or not key.isascii() or not key.isprintable():
-        raise EmbedderUnavailable("the API key is blank or holds characters that no header may hold")
-    return {**headers, "Authorization": f"Bearer {key}"}
 
 
 def _refused(answer: Answer) -> Exception:

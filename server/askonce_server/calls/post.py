@@ -16,10 +16,9 @@ from urllib3.exceptions import (
     TimeoutError,  # noqa: A004 - the base of all its time-outs
 )
 
-from askonce_server.ports import EmbedderFailed, OverBudget
+from askonce_server.calls.errors import CallFailed
+from askonce_server.ports import OverBudget
 
-_MOST_BYTES = 8 << 20
-"""A vector of 65,536 dimensions, in full decimals, has less than 2 MB."""
 _CHUNK_BYTES = 65536
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 1.0
@@ -35,43 +34,48 @@ class Answer:
     retry_after_seconds: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostLimits:
+    """What calls may take."""
+
+    timeout_seconds: float
+    """How long one try may take."""
+    retries: int
+    """How many tries may follow the first."""
+    connections: int
+    """How many are kept."""
+    most_bytes: int
+    """Of the body of an answer."""
+
+
 class Post:
     """Posts bodies to `url`. Safe to call from any thread; connections are kept and shared."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        timeout_seconds: float,
-        retries: int,
-        connections: int,
-    ) -> None:
-        """Keep the settings. `timeout_seconds` bounds one try, `retries` is how many may follow the first."""
+    def __init__(self, url: str, *, headers: Mapping[str, str], limits: PostLimits) -> None:
+        """Keep the settings."""
         self._url = url
         self._headers = dict(headers)
-        self._timeout_seconds = timeout_seconds
-        self._retries = retries
-        self._pool = urllib3.PoolManager(num_pools=1, maxsize=connections)
+        self._limits = limits
+        self._pool = urllib3.PoolManager(num_pools=1, maxsize=limits.connections)
 
     def __call__(self, body: bytes, *, deadline: float) -> Answer:
         """Return the first answer that another try could not better; its status may be any.
 
-        Raises OverBudget when the `deadline` (of `time.monotonic`) comes first, and EmbedderFailed when there
+        Raises OverBudget when the `deadline` (of `time.monotonic`) comes first, and CallFailed when there
         is no answer. No error holds anything of `body`, of the answer or of a header.
         """
-        for attempt in range(self._retries + 1):
+        for attempt in range(self._limits.retries + 1):
             pause = _pause_seconds(attempt)
             try:
                 answer = self._once(body, deadline=deadline)
             except _NoConnection as lost:
-                failed = EmbedderFailed(str(lost))
+                failed = CallFailed(str(lost))
             else:
                 if answer.status not in _WORTH_ANOTHER_TRY:
                     return answer
-                failed = EmbedderFailed(f"the service answered {answer.status}")
+                failed = CallFailed(f"the service answered {answer.status}")
                 pause = max(pause, answer.retry_after_seconds)
-            if attempt == self._retries or time.monotonic() + pause >= deadline:
+            if attempt == self._limits.retries or time.monotonic() + pause >= deadline:
                 break
             time.sleep(pause)
         raise failed
@@ -82,7 +86,7 @@ class Post:
 
     def _once(self, body: bytes, *, deadline: float) -> Answer:
         begun = time.monotonic()
-        limit = min(self._timeout_seconds, deadline - begun)
+        limit = min(self._limits.timeout_seconds, deadline - begun)
         if limit <= 0:
             raise OverBudget("the deadline had passed before the service was asked")
         try:
@@ -90,13 +94,13 @@ class Post:
         except (NewConnectionError, ProtocolError) as error:  # the first of them is a TimeoutError too
             raise _NoConnection(f"no connection: {type(error).__name__}") from error
         except (TimeoutError, _StillSending) as error:
-            if limit < self._timeout_seconds:
+            if limit < self._limits.timeout_seconds:
                 raise OverBudget("the service had not answered by the deadline") from error
             if isinstance(error, ConnectTimeoutError):
                 raise _NoConnection("no connection within the timeout") from error
-            raise EmbedderFailed(f"the service did not answer in {limit:g} s") from error
+            raise CallFailed(f"the service did not answer in {limit:g} s") from error
         except HTTPError as error:
-            raise EmbedderFailed(f"the call failed: {type(error).__name__}") from error
+            raise CallFailed(f"the call failed: {type(error).__name__}") from error
 
     def _exchange(self, body: bytes, *, limit: float, until: float) -> Answer:
         response = self._pool.request(
@@ -110,7 +114,7 @@ class Post:
             preload_content=False,
         )
         try:
-            received = _received(response, until=until)
+            received = _received(response, until=until, most_bytes=self._limits.most_bytes)
         except BaseException:
             response.close()
             raise
@@ -126,15 +130,15 @@ class _StillSending(Exception):
     """The answer began in time and had not ended in time."""
 
 
-def _received(response: urllib3.BaseHTTPResponse, *, until: float) -> bytes:
+def _received(response: urllib3.BaseHTTPResponse, *, until: float, most_bytes: int) -> bytes:
     """Read the body, which a service could send byte by byte or without end."""
     chunks: list[bytes] = []
     size = 0
     while chunk := response.read1(_CHUNK_BYTES):
         chunks.append(chunk)
         size += len(chunk)
-        if size > _MOST_BYTES:
-            raise EmbedderFailed(f"the service answered with more than {_MOST_BYTES} bytes")
+        if size > most_bytes:
+            raise CallFailed(f"the service answered with more than {most_bytes} bytes")
         if time.monotonic() >= until:
             raise _StillSending
     return b"".join(chunks)
