@@ -243,6 +243,10 @@ class Case:
     """Recalls the nearest live entries of a vector in the same partition, best first."""
 
 
+class VerifierUnavailable(Exception):
+    """The verifier cannot be set up; the message says why and names the mend."""
+
+
 class VerifierFailed(Exception):
     """The verifier gave no verdict; the message says why and holds nothing of the texts."""
 
