@@ -65,7 +65,7 @@ def floor() -> bytes:
 
 def derive(*matchers: Matcher) -> list[keys.EntryKey]:
     """Return the entry keys of the body under `matchers`, from the bytes on."""
-    parts = read(DESCRIPTOR).parts
+    parts = read(DESCRIPTOR)
     derivation = Derivation(DESCRIPTOR, RULE.key, stream=False, parts=parts, reload=lambda: parts)
     scope = keys.scope_parts(RULE, DESCRIPTOR.scope, "")
     found = []

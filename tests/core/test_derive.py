@@ -19,7 +19,7 @@ DETERMINISTIC = (Matcher.EXACT, Matcher.NORMALIZED)
 
 
 def derivation(wanted, policy=PLAIN, *, kind=Derivation, stream=False):
-    return kind(wanted, policy, stream=stream, parts=read(wanted).parts, reload=lambda: read(wanted).parts)
+    return kind(wanted, policy, stream=stream, parts=read(wanted), reload=lambda: read(wanted))
 
 
 def fingerprints(derived):
@@ -102,7 +102,7 @@ def test_what_was_derived_stays_known_after_the_content_was_forgotten():
     loads = []
     wanted = said("a  b")
     derived = Derivation(
-        wanted, KeyPolicy(), stream=False, parts=read(wanted).parts, reload=lambda: loads.append(1)
+        wanted, KeyPolicy(), stream=False, parts=read(wanted), reload=lambda: loads.append(1)
     )
     before = fingerprints(derived)
     derived.forget()
@@ -115,7 +115,7 @@ def test_what_was_not_derived_is_read_anew_after_the_content_was_forgotten():
 
     def reload():
         loads.append(1)
-        return read(said("a  b")).parts
+        return read(said("a  b"))
 
     derived = Derivation(said("a  b"), KeyPolicy(), stream=False, parts=reload(), reload=reload)
     derived.forget()

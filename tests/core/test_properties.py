@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import rfc8785
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from askonce_server.core import derive
 from askonce_server.core.decision import Probe, ReadBody, ReadGenerations
 from askonce_server.core.descriptor import Content, Controls, Target
 from askonce_server.core.entries import Body
@@ -61,6 +63,14 @@ def test_a_second_implementation_finds_the_same_keys(data, what):
     assert exact.hex() == wants["exact"]["fingerprint"]
     if isinstance(normalized, bytes):
         assert normalized.hex() == wants["normalized"]["fingerprint"]
+
+
+@given(st.data(), said())
+def test_one_look_at_all_texts_gives_the_key_that_a_look_at_each_gives(data, what):
+    wanted = as_parts(data.draw, what)
+    together = fingerprints(wanted)
+    with patch.object(derive, "are_plain", return_value=False):
+        assert fingerprints(wanted) == together
 
 
 @given(st.data(), said())

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from askonce_server.core.canonical import encode
-from askonce_server.core.white_space import WHITE_SPACE, fold, fold_prose, is_plain_material
+from askonce_server.core.white_space import WHITE_SPACE, are_plain, fold, fold_prose
 
 # Unicode 16, PropList.txt, White_Space
 CODE_POINTS = [
@@ -215,21 +214,26 @@ def test_only_white_space_changes(words, data):
     assert fold("".join(gap + word for gap, word in zip(gaps, words, strict=True))) == fold(" ".join(words))
 
 
-@given(st.text(st.sampled_from("ab1-\"'`>~ \\\t\n\x7f\u00a0é")), st.booleans())
-@example("```", False)
-@example("a  b", False)
-@example(" a", True)
-@example("a ", True)
-@example("1", False)
-def test_material_that_looks_plain_has_no_text_to_fold(text, in_a_part):
-    content = [{"type": "text", "text": text}] if in_a_part else text
-    for tree in ({"messages": [{"role": "user", "content": content}]}, {"messages": text}):
-        if is_plain_material(encode(tree)):
-            assert fold_prose(text) == text
+@given(st.lists(st.text(st.sampled_from("ab1-\"'`>~ \\\t\n\x7f\u00a0\u3000é“٣"), max_size=6), max_size=4))
+@example(["```"])
+@example(["~~~"])
+@example(["a  b"])
+@example(["a", " a"])
+@example(["a ", "a"])
+@example(["a\tb", "a"])
+@example(["é", "\u3000a"])
+@example(["", "a"])
+@example(["a", "1"])
+@example(["a", "٣"])
+@example(["a", "“"])
+def test_texts_that_look_plain_together_are_plain_one_by_one(texts):
+    if are_plain(texts):
+        assert [fold_prose(text) for text in texts] == texts
+        assert [fold(text) for text in texts] == texts
 
 
-def test_ordinary_material_looks_plain():
-    assert is_plain_material(encode({"messages": [{"role": "user", "content": "what is this? it's a b"}]}))
+def test_ordinary_texts_look_plain():
+    assert are_plain(["what is this? it's a b", 'say "a b"\\', "été à la plage"])
 
 
 @given(st.integers(0, 4), st.text(st.sampled_from("a \n\u3000"), max_size=8))

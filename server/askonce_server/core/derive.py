@@ -14,7 +14,10 @@ from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import KeyPolicy
 from askonce_server.core.turns import inner_ends, prefill, prose, user_texts
-from askonce_server.core.white_space import WHITE_SPACE, fold, fold_prose, is_plain_material
+from askonce_server.core.white_space import WHITE_SPACE, are_plain, fold, fold_prose
+
+_EXACT = Matcher.EXACT
+"""Looking a member up in its enum takes longer than all else that is done to tell the matchers apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,17 @@ class Derivation:
     Unrepresentable when the content has no canonical form. Safe to share between threads.
     """
 
+    __slots__ = (
+        "_content",
+        "_descriptor",
+        "_exact_material",
+        "_fingerprints",
+        "_parts",
+        "_policy",
+        "_reload",
+        "_stream",
+    )
+
     def __init__(
         self,
         descriptor: Descriptor,
@@ -46,7 +60,6 @@ class Derivation:
         self._stream = stream
         self._parts = parts
         self._reload = reload
-        self._digests = descriptor.content if isinstance(descriptor.content, Digests) else None
         self._content: dict[str, JsonValue] | None = None
         self._exact_material = b""
         self._fingerprints: dict[Matcher, bytes | BypassReason] = {}
@@ -55,7 +68,12 @@ class Derivation:
         """Return the 32-byte fingerprint for an exact or normalized `matcher`, or why it has none."""
         known = self._fingerprints.get(matcher)
         if known is None:
-            known = self._fingerprints[matcher] = self._derive(matcher)
+            known = self.material(matcher)
+            if isinstance(known, bytes):
+                known = keys.fingerprint(
+                    self._descriptor, self._policy, matcher, material=known, stream=self._stream
+                )
+            self._fingerprints[matcher] = known
         return known
 
     def forget(self) -> None:
@@ -64,13 +82,6 @@ class Derivation:
         self._content = None
         self._exact_material = b""
 
-    def _derive(self, matcher: Matcher) -> bytes | BypassReason:
-        found = self.material(matcher)
-        if isinstance(found, BypassReason):
-            return found
-        return keys.fingerprint(self._descriptor, self._policy, matcher, material=found, stream=self._stream)
-
-    @property
     def _tree(self) -> dict[str, JsonValue]:
         # Threads share a derivation, and one may forget while another reads: each field is read once.
         tree = self._content
@@ -85,17 +96,21 @@ class Derivation:
 
     def material(self, matcher: Matcher) -> bytes | BypassReason:
         """Return the canonical material of an exact or normalized `matcher`, or why it has none."""
-        if self._digests is not None:
-            return self._material_of_digests(self._digests, matcher)
-        if matcher is Matcher.EXACT:
-            return self._exact()
-        return self._normalized()
+        content = self._descriptor.content
+        if isinstance(content, Digests):
+            return self._material_of_digests(content, matcher)
+        if matcher is not _EXACT:
+            return self._normalized()
+        known = self._exact_material
+        if not known:
+            known = self._exact_material = encode(self._tree())
+        return known
 
     def semantic(self) -> SemanticSurface | BypassReason:
         """Return the semantic surface, or why the semantic matcher cannot be asked."""
-        if self._digests is not None:
+        if isinstance(self._descriptor.content, Digests):
             return BypassReason.NO_EMBEDDABLE_TEXT
-        content, last = self._tree, self._policy.history_max_messages
+        content, last = self._tree(), self._policy.history_max_messages
         turns = user_texts(content.get("messages"))
         if last and len(turns) > last and self._policy.history_overflow == "reject":
             return BypassReason.HISTORY_TOO_LONG
@@ -108,28 +123,23 @@ class Derivation:
         )
         return SemanticSurface(text, context_digest)
 
-    def _exact(self) -> bytes:
-        found = self._exact_material
-        if not found:
-            found = self._exact_material = encode(self._tree)
-        return found
-
     def _normalized(self) -> bytes | BypassReason:
-        tree, policy = self._tree, self._policy
+        tree, policy = self._tree(), self._policy
         bare = bare_text(self._descriptor)
-        if not policy.case_fold and is_plain_material(self._exact()):
-            return self._exact()
+        texts = prose(tree.get("messages"), tree.get("system"), bare_text=bare)
+        if not policy.case_fold and are_plain(texts):
+            return self.material(_EXACT)
         change = fold_prose if policy.normalized_guard else fold
         if policy.normalized_guard and self._meets_more(tree):
             return BypassReason.WHITESPACE_SIGNIFICANT
         same = not policy.case_fold
-        for text in prose(tree.get("messages"), tree.get("system"), bare_text=bare):
+        for text in texts:
             folded = change(text)
             if folded is None:
                 return BypassReason.WHITESPACE_SIGNIFICANT
             same = same and folded is text
         if same:
-            return self._exact()
+            return self.material(_EXACT)
         return encode(normalized(tree, bare_text=bare, case_fold=policy.case_fold))
 
     def _meets_more(self, tree: dict[str, JsonValue]) -> bool:

@@ -41,7 +41,6 @@ def digest(tag: str, *parts: bytes) -> bytes:
 
 _EVERYTHING = digest("generation", b"everything")
 _LENGTH_16, _LENGTH_32 = _LENGTH(16), _LENGTH(32)
-_SCOPE_HEAD = _tag("scope")
 _ENTRY_HEAD = _tag("entry") + _LENGTH_32
 
 
@@ -50,6 +49,7 @@ def _fingerprint_head(*segments: str) -> bytes:
     return _tag("fingerprint") + frame(*(segment.encode() for segment in segments))
 
 
+_TARGET = Identity.TARGET
 _STREAM_TAIL, _JSON_TAIL, _SHARED_TAIL = frame(b"stream"), frame(b"json"), frame(b"")
 """The seventh segment, empty where the rule lets both shapes share."""
 
@@ -61,13 +61,10 @@ def fingerprint(
 
     `material` is the canonical JSON (RFC 8785) of what determines the response, or `digests_material`.
     """
-    upstream = descriptor.requested if policy.identity is Identity.TARGET else descriptor.served
+    upstream = descriptor.requested if policy.identity is _TARGET else descriptor.served
+    profile = PROFILES[matcher]
     head = _fingerprint_head(
-        descriptor.dialect,
-        descriptor.endpoint,
-        upstream.provider,
-        upstream.model,
-        PROFILES[matcher],
+        descriptor.dialect, descriptor.endpoint, upstream.provider, upstream.model, profile
     )
     tail = _SHARED_TAIL if policy.stream_shared else _STREAM_TAIL if stream else _JSON_TAIL
     return sha256(b"".join((head, _LENGTH(len(material)), material, tail))).digest()
@@ -83,9 +80,15 @@ def digests_material(
     return b"\x00" + frame(canonicalization.encode(), canonicalization_version.encode(), sha, extra)
 
 
-@lru_cache(maxsize=256)
 def key_policy(policy: KeyPolicy, matcher: Matcher) -> bytes:
     """Return the 32-byte hash of what the rule lets into the key, so that no two policies share entries."""
+    known = policy.digests.get(matcher)
+    if known is None:
+        known = policy.digests[matcher] = _key_policy(policy, matcher)
+    return known
+
+
+def _key_policy(policy: KeyPolicy, matcher: Matcher) -> bytes:
     parts = [
         policy.identity.value.encode(),
         b"shared" if policy.stream_shared else b"separate",
@@ -99,7 +102,7 @@ def key_policy(policy: KeyPolicy, matcher: Matcher) -> bytes:
     return digest("policy", *parts)
 
 
-def scope_parts(rule: Rule, scope: Mapping[str, str], namespace: str) -> list[bytes]:
+def scope_parts(rule: Rule, scope: Mapping[str, str], namespace: str) -> tuple[bytes, ...]:
     """Return the rule's dims, name and value in order, then the namespace if there is one.
 
     Raises KeyError when a dim is missing: a scope is never guessed.
@@ -109,7 +112,7 @@ def scope_parts(rule: Rule, scope: Mapping[str, str], namespace: str) -> list[by
         parts += (name.encode(), scope[name].encode())
     if namespace:
         parts.append(namespace.encode())
-    return parts
+    return tuple(parts)
 
 
 def scope_root(parts: Sequence[bytes]) -> bytes:
@@ -148,7 +151,7 @@ def scope_key(
     matcher: Matcher,
     *,
     policy: bytes,
-    parts: Sequence[bytes],
+    parts: tuple[bytes, ...],
     embedder: bytes = b"",
 ) -> bytes:
     """Return the 32-byte prefix of every key of one matcher in one scope: who may share the answer?
@@ -156,25 +159,27 @@ def scope_key(
     `generations` are 16 bytes each, `policy` comes from `key_policy`, `parts` from `scope_parts`, `embedder`
     is the embedder's fingerprint and empty for the other matchers.
     """
-    tail = _scope_tail(matcher, embedder, policy, tuple(parts))
-    framed = _LENGTH_16 + _LENGTH_16.join(generations)  # frame(*generations), each of 16 bytes
-    return sha256(b"".join((_SCOPE_HEAD, _LENGTH(len(framed)), framed, tail))).digest()
+    head, tail = _scope_ends(len(generations), matcher, embedder, policy, parts)
+    return sha256(b"".join((head, _LENGTH_16.join(generations), tail))).digest()
 
 
 @lru_cache(maxsize=4096)
-def _scope_tail(matcher: Matcher, embedder: bytes, policy: bytes, parts: tuple[bytes, ...]) -> bytes:
-    """Return what of a scope key's bytes does not depend on a generation, and so may be remembered."""
-    return frame(PROFILES[matcher].encode(), embedder, policy, *parts)
+def _scope_ends(
+    generations: int, matcher: Matcher, embedder: bytes, policy: bytes, parts: tuple[bytes, ...]
+) -> tuple[bytes, bytes]:
+    """Return what stands before and behind the values of `generations` generations in a scope key's bytes.
+
+    It depends on none of the values, and so may be remembered.
+    """
+    framed_bytes = generations * (len(_LENGTH_16) + 16)
+    head = _tag("scope") + _LENGTH(framed_bytes) + _LENGTH_16
+    return head, frame(PROFILES[matcher].encode(), embedder, policy, *parts)
 
 
 def entry_key(matcher: Matcher, scope_key: bytes, fingerprint: bytes) -> EntryKey:
     """Return where an exact or normalized entry lives."""
-    return EntryKey(matcher, scope_key, fingerprint, entry_id(scope_key, fingerprint))
-
-
-def entry_id(scope_key: bytes, fingerprint: bytes) -> bytes:
-    """Return H("entry", scope_key, fingerprint): 32 bytes from twice 32 bytes."""
-    return sha256(b"".join((_ENTRY_HEAD, scope_key, _LENGTH_32, fingerprint))).digest()
+    entry_id = sha256(b"".join((_ENTRY_HEAD, scope_key, _LENGTH_32, fingerprint))).digest()
+    return EntryKey(matcher, scope_key, fingerprint, entry_id)
 
 
 def partition(scope_key: bytes, context: bytes, *, history_max_messages: int) -> bytes:

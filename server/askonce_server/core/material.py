@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from askonce_server.core.descriptor import Descriptor
@@ -17,6 +16,8 @@ UNKEYED_PARAMS = frozenset(
     {"metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "cache_control"}
 )
 """Params of the known dialects that steer billing, caching or bookkeeping at the provider, not the answer."""
+
+_SERVED = Identity.SERVED
 
 CLASS_PARAMS = frozenset(
     {
@@ -63,7 +64,7 @@ def context(descriptor: Descriptor, policy: KeyPolicy) -> dict[str, JsonValue]:
         tree["headers"] = dict(descriptor.headers)
     if descriptor.versions:
         tree["versions"] = dict(descriptor.versions)
-    if policy.identity is not Identity.SERVED:
+    if policy.identity is not _SERVED:
         route = _route(descriptor, policy)
         if route:
             tree["route"] = route
@@ -88,14 +89,16 @@ def keyed_params(
     params: dict[str, JsonValue], descriptor: Descriptor, policy: KeyPolicy
 ) -> dict[str, JsonValue]:
     """Return the params that are key material: all but the unkeyed ones and those that the rule ignores."""
-    unkeyed = _unkeyed(descriptor.dialect in KNOWN_DIALECTS, policy)
+    known_dialect = descriptor.dialect in KNOWN_DIALECTS
+    unkeyed = policy.unkeyed.get(known_dialect)
+    if unkeyed is None:
+        unkeyed = policy.unkeyed[known_dialect] = _unkeyed(policy, known_dialect=known_dialect)
     if unkeyed.isdisjoint(params):
         return params
     return {name: value for name, value in params.items() if name not in unkeyed}
 
 
-@lru_cache(maxsize=256)
-def _unkeyed(known_dialect: bool, policy: KeyPolicy) -> frozenset[str]:  # noqa: FBT001 - cached by position
+def _unkeyed(policy: KeyPolicy, *, known_dialect: bool) -> frozenset[str]:
     unkeyed = UNKEYED_PARAMS if known_dialect else frozenset[str]()
     shared = ("stream_options",) if policy.stream_shared else ()
     return unkeyed.union(policy.ignore_params, shared)

@@ -49,7 +49,7 @@ def plan(
     reason = _why_bypass(request, rule, parts)
     if reason is not None or rule is None:
         return Plan(request, rule, reason, anchor=anchor)
-    dims = tuple(keys.scope_parts(rule, request.descriptor.scope, request.controls.namespace))
+    dims = keys.scope_parts(rule, request.descriptor.scope, request.controls.namespace)
     root = keys.scope_root(dims)
     names = keys.generation_names(rule, request.descriptor, root=root)
     derivation = Derivation(request.descriptor, rule.key, stream=request.stream, parts=parts, reload=reload)

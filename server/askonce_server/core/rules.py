@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -69,15 +69,10 @@ class KeyPolicy:
     case_fold: bool = False
     history_max_messages: int = 1
     history_overflow: str = "partition"
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Hash once: what is derived from a policy is remembered under it."""
-        values = tuple(getattr(self, one.name) for one in fields(self) if one.compare)
-        object.__setattr__(self, "_hash", hash(values))
-
-    def __hash__(self) -> int:
-        return self._hash
+    digests: dict[Matcher, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What `keys.key_policy` derived, remembered here: a cache beside it would hash the policy every time."""
+    unkeyed: dict[bool, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The same for `material.keyed_params`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,22 +60,24 @@ def is_text(part: JsonValue) -> TypeGuard[dict[str, Any]]:
     )
 
 
-def prose(messages: JsonValue, system: JsonValue, *, bare_text: bool) -> Iterator[str]:
-    """Yield the texts that `map_prose` and `map_system` would change."""
-    yield from _texts(system)
-    if isinstance(messages, str) and bare_text:
-        yield messages
-    elif isinstance(messages, list):
-        for turn in messages:
-            if _is_prose(turn):
-                yield from _texts(turn.get("content"))
+def prose(messages: JsonValue, system: JsonValue, *, bare_text: bool) -> list[str]:
+    """Return the texts that `map_prose` and `map_system` would change."""
+    texts: list[str] = []
+    bare = bare_text and isinstance(messages, str)
+    for content in (system, messages) if bare else _contents(messages, system):
+        if isinstance(content, str):
+            texts.append(content)
+        else:
+            texts += _texts(content)
+    return texts
 
 
-def prefill(messages: JsonValue) -> Iterator[str]:
-    """Yield the texts of a last turn that is the assistant's: the model goes on from its last character."""
+def prefill(messages: JsonValue) -> list[str]:
+    """Return the texts of a last turn that is the assistant's: the model goes on from its last character."""
     last = messages[-1] if isinstance(messages, list) and messages else None
     if isinstance(last, dict) and last.get("role") == "assistant":
-        yield from _texts(last.get("content"))
+        return _texts(last.get("content"))
+    return []
 
 
 def inner_ends(messages: JsonValue, system: JsonValue) -> Iterator[str]:
@@ -83,22 +85,25 @@ def inner_ends(messages: JsonValue, system: JsonValue) -> Iterator[str]:
 
     Parts may be joined without anything between them: `re` and ` sign` are not `re` and `sign`.
     """
-    turns = (
-        [turn.get("content") for turn in messages if _is_prose(turn)] if isinstance(messages, list) else []
-    )
-    for content in (system, *turns):
+    for content in _contents(messages, system):
         if isinstance(content, list) and len(content) > 1:
             yield from (part["text"][:1] for part in content[1:] if is_text(part))
             yield from (part["text"][-1:] for part in content[:-1] if is_text(part))
 
 
-def _texts(content: JsonValue) -> Iterator[str]:
+def _contents(messages: JsonValue, system: JsonValue) -> list[JsonValue]:
+    """Return the system prompt and the contents of the turns that are prose."""
+    if not isinstance(messages, list):
+        return [system]
+    return [system, *(turn.get("content") for turn in messages if _is_prose(turn))]
+
+
+def _texts(content: JsonValue) -> list[str]:
     if isinstance(content, str):
-        yield content
-    elif isinstance(content, list):
-        for part in content:
-            if is_text(part):
-                yield part["text"]
+        return [content]
+    if isinstance(content, list):
+        return [part["text"] for part in content if is_text(part)]
+    return []
 
 
 def user_texts(messages: JsonValue) -> list[list[str]]:
@@ -107,7 +112,7 @@ def user_texts(messages: JsonValue) -> list[list[str]]:
         return [[messages]]
     if not isinstance(messages, list):
         return []
-    return [list(_texts(turn.get("content"))) for turn in messages if _is_user(turn)]
+    return [_texts(turn.get("content")) for turn in messages if _is_user(turn)]
 
 
 def _is_user(turn: JsonValue) -> TypeGuard[dict[str, Any]]:

@@ -8,12 +8,11 @@ from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.dialects import anthropic, openai
 from askonce_server.dialects.answers import inspect
-from askonce_server.dialects.layout import BODY, Layout, kind, wrong_stream
+from askonce_server.dialects.layout import BODY, Layout, kind, without_nulls, wrong_stream
 
 __all__ = ["from_content", "inspect", "split"]
 
 _PARAMS = "descriptor.parts.params"
-_NOT_PARAMS = frozenset({"model", "stream"})
 
 _LAYOUTS: Mapping[tuple[str, str], Layout] = {
     (dialect, endpoint): layout
@@ -23,7 +22,7 @@ _LAYOUTS: Mapping[tuple[str, str], Layout] = {
 
 
 def split(dialect: str, endpoint: str, body: JsonValue) -> Parts:
-    """Return the parts of a provider's request body, sharing the trees of `body`, which stays as it is.
+    """Take a provider's request body apart into its parts. What is left of `body` may become the params.
 
     A generating body that says nothing of `stream` asks for none: false. Raises MalformedRequest for a
     dialect and endpoint without a known layout, a root that is no object, absent messages and a `stream`
@@ -40,15 +39,15 @@ def split(dialect: str, endpoint: str, body: JsonValue) -> Parts:
 def from_content(messages: JsonValue, system: JsonValue, tools: JsonValue, params: JsonValue) -> Parts:
     """Return the parts of a request that came in parts, each parsed, None where it is absent or null.
 
-    `model` and `stream` leave the params as they leave a body, so that both forms of one request are equal.
-    Raises MalformedRequest when `params` is no object or its `stream` no boolean.
+    `model` and `stream` are taken out of `params`, as they are out of a body, so that both forms of one
+    request are equal. Raises MalformedRequest when `params` is no object or its `stream` no boolean.
     """
     if params is None:
         return Parts(messages, system, tools, {}, None)
     if not isinstance(params, dict):
         raise MalformedRequest([Violation(_PARAMS, f"is {kind(params)}; send an object")])
-    stream = params.get("stream")
+    stream = params.pop("stream", None)
+    params.pop("model", None)
     if violations := wrong_stream(stream, _PARAMS):
         raise MalformedRequest(violations)
-    kept = {name: value for name, value in params.items() if value is not None and name not in _NOT_PARAMS}
-    return Parts(messages, system, tools, kept, stream)  # type: ignore[arg-type]  # checked above
+    return Parts(messages, system, tools, without_nulls(params), stream)  # type: ignore[arg-type]  # checked above

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.parts import JsonValue, Parts
@@ -22,40 +22,37 @@ class Layout:
     generating: bool = True
     messages_instead: tuple[str, ...] = ()
     """The members that may stand where messages are absent."""
-    own: frozenset[str] = field(init=False)
-    """The members that are not parameters. `model` is one: the target has its own place in the key."""
-
-    def __post_init__(self) -> None:
-        """Derive `own`, so that a split looks every member up once."""
-        own = {"model", "stream", self.messages, self.system, self.tools} - {None}
-        object.__setattr__(self, "own", frozenset(own))
 
     def split(self, body: JsonValue) -> Parts:
-        """Return the parts of `body`, sharing its trees. Raises MalformedRequest."""
+        """Take `body` apart: what is left of it are the params. Raises MalformedRequest."""
         if not isinstance(body, dict):
             raise MalformedRequest([Violation(BODY, f"is {kind(body)}; a request body is an object")])
-        get, own = body.get, self.own
-        messages, stream = get(self.messages), get("stream")
-        if stream is None:
-            stream = False if self.generating else None
+        take = body.pop
+        messages, stream = take(self.messages, None), take("stream", None)
+        system = take(self.system, None) if self.system else None
+        tools = take(self.tools, None) if self.tools else None
+        take("model", None)  # the target has its own place in the key
+        params = without_nulls(body)
         if messages is None or not (stream is None or isinstance(stream, bool)):
-            self._refuse_malformed(body)
-        return Parts(
-            messages,
-            get(self.system) if self.system else None,
-            get(self.tools) if self.tools else None,
-            {name: value for name, value in body.items() if value is not None and name not in own},
-            stream,  # type: ignore[arg-type]  # a boolean or None, or it was refused above
-        )
+            self._refuse_malformed(messages, stream, params)
+        if stream is None and self.generating:
+            stream = False
+        return Parts(messages, system, tools, params, stream)  # type: ignore[arg-type]  # a boolean or None
 
-    def _refuse_malformed(self, body: dict[str, JsonValue]) -> None:
+    def _refuse_malformed(self, messages: JsonValue, stream: JsonValue, params: dict[str, JsonValue]) -> None:
         """Name everything that is wrong at once; return when absent messages are no fault."""
-        violations = wrong_stream(body.get("stream"), BODY)
-        instead = any(body.get(name) is not None for name in self.messages_instead)
-        if body.get(self.messages) is None and not instead:
+        violations = wrong_stream(stream, BODY)
+        if messages is None and params.keys().isdisjoint(self.messages_instead):
             violations.append(Violation(f"{BODY}.{self.messages}", "is missing; this endpoint requires it"))
         if violations:
             raise MalformedRequest(violations)
+
+
+def without_nulls(members: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return `members` without those that are null, which say the same as absent ones."""
+    if None not in members.values():
+        return members
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def wrong_stream(stream: JsonValue, where: str) -> list[Violation]:

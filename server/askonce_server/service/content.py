@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from askonce_server.core.canonical import parse
 from askonce_server.core.descriptor import Content, Descriptor
 from askonce_server.core.errors import MalformedRequest, NotJson, Unrepresentable, Violation
@@ -12,34 +9,22 @@ from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.dialects import from_content, split
 
 
-@dataclass(slots=True)
-class Reading:
-    """What became of a descriptor's content."""
+def read(descriptor: Descriptor) -> Parts | None:
+    """Parse and split the content. None for digests.
 
-    parts: Parts | None = None
-    representable: bool = True
-    """False when it is JSON without a canonical form."""
-    violations: Sequence[Violation] = ()
-
-
-def read(descriptor: Descriptor) -> Reading:
-    """Parse and split the content. Never raises: what is wrong is in the result."""
+    Raises MalformedRequest naming all that is wrong, Unrepresentable for JSON without a canonical form.
+    """
     content = descriptor.content
-    try:
-        if isinstance(content, bytes):
-            return Reading(split(descriptor.dialect, descriptor.endpoint, parse(content)))
-        if isinstance(content, Content):
-            return _read_parts(content)
-    except NotJson as error:
-        return Reading(violations=[_not_json("descriptor.body_json", error)])
-    except Unrepresentable:
-        return Reading(representable=False)
-    except MalformedRequest as malformed:
-        return Reading(violations=malformed.violations)
-    return Reading()
+    if isinstance(content, bytes):
+        try:
+            tree = parse(content)
+        except NotJson as error:
+            raise MalformedRequest([_not_json("descriptor.body_json", error)]) from None
+        return split(descriptor.dialect, descriptor.endpoint, tree)
+    return _read_parts(content) if isinstance(content, Content) else None
 
 
-def _read_parts(content: Content) -> Reading:
+def _read_parts(content: Content) -> Parts:
     """Read each part, so that everything that is wrong with them is named at once."""
     trees: list[JsonValue] = []
     representable, violations = True, []
@@ -51,9 +36,11 @@ def _read_parts(content: Content) -> Reading:
             violations.append(_not_json(f"descriptor.parts.{name}", error))
         except Unrepresentable:
             representable = False
-    if violations or not representable:
-        return Reading(None, representable, violations)
-    return Reading(from_content(*trees))
+    if violations:
+        raise MalformedRequest(violations)
+    if not representable:
+        raise Unrepresentable
+    return from_content(*trees)
 
 
 def _not_json(path: str, error: NotJson) -> Violation:

@@ -127,14 +127,19 @@ def _failed(plan: Plan, now_ms: int) -> Decision:
 def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
     """Read the content and find the rule. Raises MalformedRequest naming everything that is wrong."""
     descriptor, controls = asked.descriptor, asked.controls
-    reading = read(descriptor)
-    stream = wants_stream(descriptor, reading.parts)
+    parts, representable, violations = None, asked.known_fields, list(asked.violations)
+    try:
+        parts = read(descriptor)
+    except Unrepresentable:
+        representable = False
+    except MalformedRequest as malformed:
+        violations += malformed.violations
+    stream = wants_stream(descriptor, parts)
     rule = first_match(rules, descriptor, stream=stream)
-    violations = [*asked.violations, *reading.violations]
     if asked.known_fields:
         if not any(violation.field == "descriptor.content" for violation in asked.violations):
-            violations += content_violations(descriptor, reading.parts)
-        violations += stream_violations(descriptor, reading.parts)
+            violations += content_violations(descriptor, parts)
+        violations += stream_violations(descriptor, parts)
     violations += control_violations(controls)
     violations += ttl_violations("controls.ttl", controls.ttl_ms, rule)
     if rule is not None:
@@ -145,13 +150,13 @@ def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
         descriptor=descriptor,
         controls=controls,
         stream=stream,
-        representable=asked.known_fields and reading.representable,
+        representable=representable,
         known_mode=asked.known_mode,
         accepts=asked.accepts,
         omit_body=asked.omit_body,
         anchor=asked.anchor,
     )
-    return plan(request, rule, reading.parts, reload=lambda: read(descriptor).parts)
+    return plan(request, rule, parts, reload=lambda: read(descriptor))
 
 
 def identity(plan: Plan) -> Hashable:
