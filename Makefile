@@ -7,7 +7,7 @@ CONFIG ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test test-thorough check lint format types buf proto docs ghz bench-ratio bench-keys clean
+.PHONY: help install demo serve test test-thorough test-go check lint format types buf proto proto-go docs ghz bench-ratio bench-keys clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -22,6 +22,9 @@ serve: install ## start the sidecar for real (CONFIG=askonce.yaml; without it th
 
 test: install $(PROTOGEN)/.installed ## run all tests
 	$(BIN)/pytest
+
+test-go: install ## run the tests of the Go client alone
+	$(BIN)/pytest tests/gateways
 
 test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of kill -9, 50,000 calls (takes long)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m 'thorough or not thorough' --timeout 3600
@@ -44,6 +47,9 @@ buf: install
 
 proto: $(PROTOGEN)/.installed ## regenerate the Python stubs from proto/
 	$(PROTOGEN)/bin/python .ci/generate.py
+
+proto-go: install ## regenerate the Go stubs from proto/ (needs Go)
+	$(BIN)/python .ci/generate_go.py
 
 docs: install ## regenerate docs/configuration.md
 	$(BIN)/askonce config document > docs/configuration.md
