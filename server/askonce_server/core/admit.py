@@ -171,7 +171,9 @@ def write(  # noqa: PLR0913 - one answer has this many sides
         cost_usd=response.cost_usd,
         source_request_id=response.source_request_id,
     )
-    return Write(grant.scope_root, grant.generations, grant.keys, answer, response.body)
+    return Write(
+        grant.scope_root, grant.generations, grant.keys, answer, response.body, semantic=grant.semantic
+    )
 
 
 def _is_stream(grant: Grant, rule: Rule, facts: AnswerFacts) -> bool:

@@ -26,20 +26,22 @@ from askonce_server.core.decision import (
 from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Grant
 from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.freshness import why_not_fresh
+from askonce_server.core.guards import Token
+from askonce_server.core.near import Found, Near
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode, Outcome
 from askonce_server.core.rules import RuleMode
 
 
-def decide(plan: Plan, *, now_ms: int) -> Deciding:
+def decide(plan: Plan, *, now_ms: int, token: Token | None = None) -> Deciding:
     """Decide what the caller has to do now (milliseconds since 1970).
 
-    Yields questions and must be sent their answers. Never raises for what a request says.
+    `token` hashes what the guards keep of a text; without it no semantic matcher can be asked. Yields questions and must be sent their answers. Never raises for what a request says.
     """
     reason = plan.bypass_reason
     if reason is None:
         try:
-            return (yield from _Chain(plan, now_ms).run())
+            return (yield from _Chain(plan, now_ms, token).run())
         except Unrepresentable:
             reason = BypassReason.UNREPRESENTABLE_CONTENT
     return bypass(reason, plan.rule, now_ms=now_ms, anchor=plan.anchor)
@@ -48,7 +50,7 @@ def decide(plan: Plan, *, now_ms: int) -> Deciding:
 class _Chain:
     """One walk along a rule's matchers."""
 
-    def __init__(self, plan: Plan, now_ms: int) -> None:
+    def __init__(self, plan: Plan, now_ms: int, token: Token | None) -> None:
         assert plan.rule is not None
         assert plan.scope is not None
         assert plan.derivation is not None
@@ -58,6 +60,8 @@ class _Chain:
         self._derivation = plan.derivation
         self._anchor = plan.anchor
         self._now_ms = now_ms
+        self._token = token
+        self._near = Found()
         self._keys: list[EntryKey] = []
         self._skipped: list[Skip] = []
         self._denied: tuple[DenyReason, Candidate] | None = None
@@ -67,17 +71,46 @@ class _Chain:
         generations = Generations(self._scope.generation_names, cast("tuple[bytes, ...]", values))
         refresh = self._request.controls.mode is Mode.REFRESH
         for matcher in self._rule.strategy:
-            key = self._key(matcher, generations)
-            if isinstance(key, BypassReason):
-                self._skipped.append(Skip(matcher, key))
-                continue
-            self._keys.append(key)
-            if refresh:
-                continue
-            served = yield from self._try(key)
+            if matcher is Matcher.SEMANTIC:
+                served = yield from self._try_near(generations)
+            else:
+                served = yield from self._try_same(matcher, generations, refresh=refresh)
             if served is not None:
                 return self._serve(matcher, served, generations)
         return self._miss(generations, refresh=refresh)
+
+    def _try_same(
+        self, matcher: Matcher, generations: Generations, *, refresh: bool
+    ) -> Generator[Question, Answer, Candidate | None]:
+        """Ask for the entry with the same key; return it when it may be served."""
+        key = self._key(matcher, generations)
+        if isinstance(key, BypassReason):
+            self._skipped.append(Skip(matcher, key))
+            return None
+        self._keys.append(key)
+        return None if refresh else (yield from self._try(key))
+
+    def _try_near(self, generations: Generations) -> Generator[Question, Answer, Candidate | None]:
+        """Ask for what is near; return it when it may be served."""
+        assert self._token is not None
+        surface = self._derivation.semantic()
+        if isinstance(surface, BypassReason):
+            self._skipped.append(Skip(Matcher.SEMANTIC, surface))
+            return None
+        near = Near(
+            self._request, self._rule, self._scope, surface, now_ms=self._now_ms, token=self._token
+        )
+        found = self._near = yield from near.run(generations)
+        if found.skip is not None:
+            self._skipped.append(Skip(Matcher.SEMANTIC, found.skip))
+        if found.key is not None:
+            self._keys.append(found.key)
+        if found.candidate is None:
+            return None
+        if found.deny is not None:
+            self._denied = (found.deny, found.candidate)
+            return None
+        return found.candidate
 
     def _key(self, matcher: Matcher, generations: Generations) -> EntryKey | BypassReason:
         fingerprint = self._derivation.fingerprint(matcher)
@@ -127,27 +160,30 @@ class _Chain:
             grant=grant,
             shadow=shadow,
             anchor=self._anchor,
+            embed_cost_usd=self._near.cost_usd,
         )
 
     def _miss(self, generations: Generations, *, refresh: bool) -> Decision:
         last_skip = self._skipped[-1] if self._skipped else None
         if last_skip is not None and last_skip.matcher is not self._rule.strategy[-1]:
             last_skip = None
+        looked_up = self._keys or any(skip.reason is BypassReason.OVER_BUDGET for skip in self._skipped)
         deny, candidate = self._denied or (DenyReason.REFRESH if refresh else None, None)
         grant = self._grant(generations)
         return Decision(
-            Outcome.MISS if self._keys else Outcome.BYPASS,
+            Outcome.MISS if looked_up else Outcome.BYPASS,
             self._now_ms,
             rule_id=self._rule.id,
             kind=candidate.entry.key.matcher if candidate else None,
             candidate=candidate,
             bypass_reason=last_skip.reason if last_skip else None,
-            deny_reason=deny if self._keys else None,
+            deny_reason=deny if looked_up else None,
             skipped=tuple(self._skipped),
             store_answer=grant is not None,
             grant=grant,
             shadow=self._rule.mode is RuleMode.SHADOW,
             anchor=self._anchor,
+            embed_cost_usd=self._near.cost_usd,
         )
 
     def _grant(self, generations: Generations) -> Grant | None:
@@ -170,13 +206,14 @@ class _Chain:
             ttl_ms=controls.ttl_ms,
             start_ms=self._now_ms,
             expire_ms=self._now_ms + TOKEN_LIFE_MS,
+            semantic=self._near.row,
         )
 
     def _add_missing_keys(self, generations: Generations) -> None:
-        """Add the keys of matchers that a shadow hit left unasked, so that the Store serves them all."""
+        """Add the keys of matchers that a shadow hit left unasked; embedding for it would cost too much."""
         asked = {key.matcher for key in self._keys} | {skip.matcher for skip in self._skipped}
         for matcher in self._rule.strategy:
-            if matcher not in asked:
+            if matcher not in asked and matcher is not Matcher.SEMANTIC:
                 key = self._key(matcher, generations)
                 if isinstance(key, EntryKey):
                     self._keys.append(key)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from askonce_server.core.descriptor import Controls, Descriptor
-from askonce_server.core.entries import Body, Entry, EntryKey, Grant
+from askonce_server.core.descriptor import Controls, Descriptor, Embedding
+from askonce_server.core.entries import Body, Entry, EntryKey, Grant, Neighbor
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome
-from askonce_server.core.rules import Rule, RuleMode
+from askonce_server.core.rules import Rule, RuleMode, SemanticPolicy
+from askonce_server.core.zones import Zone
 
 TOKEN_LIFE_MS = 3_600_000
 """How long a fill token is good for."""
@@ -35,8 +37,63 @@ class ReadBody:
     entry: Entry
 
 
-Question = ReadGenerations | Probe | ReadBody
-Answer = tuple[bytes, ...] | Entry | Body | None
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Asks for a text's vector. Answer: `EmbeddedText`, or the `BypassReason` why there is none."""
+
+    text: str
+    policy: SemanticPolicy
+    embedding: Embedding | None
+    """The vector that the gateway sent."""
+
+
+class EmbeddedText(NamedTuple):
+    """A text's vector, and whose it is."""
+
+    vector: bytes
+    """float32 little endian, of unit length."""
+    embedder: bytes
+    """The embedder's fingerprint: 32 bytes."""
+    cost_usd: float | None = None
+    """None: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Asks for the nearest unexpired entries of a partition.
+
+    Answer: `tuple[Neighbor, ...]`, best first, or the `BypassReason` why they cannot be had.
+    """
+
+    partition: bytes
+    vector: bytes
+    now_ms: int
+    k: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Asks whether a candidate in the gray band answers what was asked. Answer: `Verdict`."""
+
+    policy: SemanticPolicy
+    text: str
+    partition: bytes
+    candidate: Neighbor
+    neighbors: tuple[Neighbor, ...]
+    now_ms: int
+
+
+class Verdict(NamedTuple):
+    """What a verifier said."""
+
+    reason: DenyReason | None = None
+    """Why the candidate is not confirmed. None: it is."""
+
+
+Question = ReadGenerations | Probe | ReadBody | Embed | Recall | Verify
+Answer = (
+    tuple[bytes, ...] | Entry | Body | EmbeddedText | tuple[Neighbor, ...] | Verdict | BypassReason | None
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +115,29 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a semantic candidate is, and what the rule asks."""
+
+    similarity: float
+    """The cosine, -1 to 1."""
+    zone: Zone
+    threshold: float
+    low_threshold: float
+    verifier: str = ""
+    """Who was asked. Empty: nobody."""
+    verified: bool = False
+    guard: str = ""
+    """Which guard told the texts apart. Empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """The stored entry that a matcher proposed."""
 
     entry: Entry
     body: Body | None = None
+    nearness: Nearness | None = None
+    """Of a semantic candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +165,8 @@ class Decision:
     """What the fill token will say. None when nothing may be stored."""
     shadow: bool = False
     anchor: str = ""
+    embed_cost_usd: float | None = None
+    """What embedding the text cost. None: unknown, or nothing was embedded."""
 
 
 Deciding = Generator[Question, Answer, Decision]

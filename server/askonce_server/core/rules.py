@@ -8,6 +8,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from askonce_server.core.descriptor import Descriptor
+from askonce_server.core.guards.settings import GuardSettings
 from askonce_server.core.reasons import Matcher
 
 
@@ -103,6 +104,31 @@ class Admission:
     """Whether answers of a fallback may be stored under `identity: target`."""
 
 
+class Gray(StrEnum):
+    """Who decides in the gray band."""
+
+    NONE = "none"
+    KRECIPROCAL = "kreciprocal"
+    JUDGE = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticPolicy:
+    """How near two requests must be for one to have the other's answer."""
+
+    embedder: str
+    threshold: float
+    """In (0, 1]: at or above it a candidate is served."""
+    low_threshold: float = 0.0
+    """In [0, threshold]: below it a candidate is not served. 0: there is no gray band."""
+    verifier: Gray = Gray.NONE
+    budget_ms: int = 35
+    tool_calls: bool = False
+    """Whether an answer that calls tools may be served."""
+    store_text: bool = False
+    guards: GuardSettings = field(default_factory=GuardSettings)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A policy: mode, strategy, ttl, scope dims and what may be keyed, looked up and stored."""
@@ -119,6 +145,8 @@ class Rule:
     key: KeyPolicy = field(default_factory=KeyPolicy)
     eligibility: Eligibility = field(default_factory=Eligibility)
     admission: Admission = field(default_factory=Admission)
+    semantic: SemanticPolicy | None = None
+    """There when `strategy` names the matcher."""
 
 
 def first_match(rules: Sequence[Rule], descriptor: Descriptor, *, stream: bool | None) -> Rule | None:

@@ -1,44 +1,144 @@
-"""The one driver of `decide`: answers its questions from the store."""
+"""The one driver of `decide`: answers its questions from the store, the index and the models.
+
+A view of the store is held only while questions to the store follow each other: never while a text is
+embedded or a verifier asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TypeVar, TypeVarTuple
 
 from askonce_server.core.decision import (
     Answer,
     Deciding,
     Decision,
+    Embed,
     Probe,
     Question,
     ReadGenerations,
+    Recall,
+    Verify,
 )
 from askonce_server.ports import ReadView
+from askonce_server.service.models import Models, Read
+
+CutOff = Callable[[], float | None]
+"""Says when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
+
+_RETURN_SECONDS = 0.010
+"""What is kept of the caller's time, so that a miss with its fill token still reaches it."""
 
 
-def drive(deciding: Deciding, read: Callable[[], AbstractContextManager[ReadView]]) -> Decision:
-    """Run `deciding` to its end. `read` opens a view once there is a question. Raises StoreUnavailable."""
-    try:
-        question = next(deciding)
-    except StopIteration as done:
-        return _decision(done)
-    with read() as view:
+class Driver:
+    """Runs decisions to their end. `read` opens a view of the store."""
+
+    def __init__(self, read: Read, models: Models) -> None:
+        self._read = read
+        self._models = models
+
+    def run(self, deciding: Deciding, cut_off: CutOff, *, budget_ms: int | None = None) -> Decision:
+        """Decide. `budget_ms` takes the place of the rule's. Raises StoreUnavailable."""
+        walk = _Walk(deciding)
+        if walk.question is not None:
+            with self._read() as view:
+                self._over(walk, view)
+            self._outside(walk, cut_off, budget_ms)
+        return walk.end()
+
+    def run_all(self, deciding: Sequence[Deciding], cut_off: CutOff) -> list[Decision | Exception]:
+        """Decide in order: what the store alone can answer over one view, then the rest one by one.
+
+        What one of them raises stands in its place. Raises StoreUnavailable when there is no view.
+        """
+        walks: list[_Walk | Exception] = [_caught(_Walk, one) for one in deciding]
+        with ExitStack() as stack:
+            view: ReadView | None = None
+            for at, walk in enumerate(walks):
+                if isinstance(walk, _Walk) and walk.question is not None:
+                    view = view if view is not None else stack.enter_context(self._read())
+                    walks[at] = _caught(self._over, walk, view)
+        return [
+            _caught(self._finish, walk, cut_off) if isinstance(walk, _Walk) else walk for walk in walks
+        ]
+
+    def _finish(self, walk: _Walk, cut_off: CutOff) -> Decision:
+        self._outside(walk, cut_off, None)
+        return walk.end()
+
+    def _over(self, walk: _Walk, view: ReadView) -> _Walk:
+        """Answer what the store can answer, over one view."""
+        question = walk.question
+        while question is not None and not isinstance(question, (Embed, Verify)):
+            question = walk.answer(self._from_store(question, view))
+        return walk
+
+    def _outside(self, walk: _Walk, cut_off: CutOff, budget_ms: int | None) -> None:
+        """Answer what models must be asked for, and what the store is asked after that."""
+        deadline: float | None = None
+        while (question := walk.question) is not None:
+            if isinstance(question, (Embed, Verify)):
+                deadline = deadline or _deadline(budget_ms or question.policy.budget_ms, cut_off)
+                if isinstance(question, Embed):
+                    walk.answer(self._models.embed(question, deadline=deadline))
+                else:
+                    walk.answer(self._models.verify(question, deadline=deadline, read=self._read))
+            else:
+                with self._read() as view:
+                    self._over(walk, view)
+
+    def _from_store(self, question: Question, view: ReadView) -> Answer:
+        if isinstance(question, ReadGenerations):
+            return view.generations(question.names)
+        if isinstance(question, Probe):
+            return view.entry(question.key)
+        if isinstance(question, Recall):
+            return self._models.recall(view, question)
+        assert not isinstance(question, (Embed, Verify))
+        return view.body(question.entry)
+
+
+class _Walk:
+    """A decision under way: its next question, or its end."""
+
+    __slots__ = ("_deciding", "_decision", "question")
+
+    def __init__(self, deciding: Deciding) -> None:
+        self._deciding = deciding
+        self._decision: Decision | None = None
+        self.question: Question | None = None
         try:
-            while True:
-                question = deciding.send(_answer(question, view))
+            self.question = next(deciding)
         except StopIteration as done:
-            decision = _decision(done)
-    return decision
+            self._decision = done.value
+
+    def answer(self, answer: Answer) -> Question | None:
+        """Give the answer to the question; return the next one."""
+        try:
+            self.question = self._deciding.send(answer)
+        except StopIteration as done:
+            self.question, self._decision = None, done.value
+        return self.question
+
+    def end(self) -> Decision:
+        assert self._decision is not None
+        return self._decision
 
 
-def _decision(done: StopIteration) -> Decision:
-    decision: Decision = done.value
-    return decision
+def _deadline(budget_ms: int, cut_off: CutOff) -> float:
+    own, caller = time.monotonic() + budget_ms / 1000, cut_off()
+    return own if caller is None else min(own, caller - _RETURN_SECONDS)
 
 
-def _answer(question: Question, view: ReadView) -> Answer:
-    if isinstance(question, ReadGenerations):
-        return view.generations(question.names)
-    if isinstance(question, Probe):
-        return view.entry(question.key)
-    return view.body(question.entry)
+Given = TypeVarTuple("Given")
+Result = TypeVar("Result")
+
+
+def _caught(call: Callable[[*Given], Result], *given: *Given) -> Result | Exception:
+    """Return what `call` returns or raises."""
+    try:
+        return call(*given)
+    except Exception as fault:
+        return fault
