@@ -2,8 +2,19 @@ from pathlib import Path
 
 from askonce_server.config.convert import core_rules
 from askonce_server.config.load import load
+from askonce_server.core.guards import ALL_OFF, GuardSettings
 from askonce_server.core.reasons import Matcher
-from askonce_server.core.rules import Admission, Eligibility, Identity, KeyPolicy, Match, Rule, RuleMode
+from askonce_server.core.rules import (
+    Admission,
+    Eligibility,
+    Gray,
+    Identity,
+    KeyPolicy,
+    Match,
+    Rule,
+    RuleMode,
+    SemanticPolicy,
+)
 
 GOOD = Path(__file__).parent / "good"
 HOME = {"HOME": "/home/ada"}
@@ -28,7 +39,7 @@ def test_every_setting_reaches_the_core():
             scope={"tenant": "acme-*"},
         ),
         mode=RuleMode.SHADOW,
-        strategy=(Matcher.EXACT, Matcher.NORMALIZED),
+        strategy=(Matcher.EXACT, Matcher.NORMALIZED, Matcher.SEMANTIC),
         ttl_ms=900_000,
         min_ttl_ms=5_000,
         max_ttl_ms=5_400_000,
@@ -54,6 +65,16 @@ def test_every_setting_reaches_the_core():
             complete=("end", "stop"),
             store_fallback=True,
         ),
+        semantic=SemanticPolicy(
+            embedder="minilm",
+            threshold=0.95,
+            low_threshold=0.85,
+            verifier=Gray.JUDGE,
+            budget_ms=35,
+            tool_calls=True,
+            store_text=True,
+            guards=GuardSettings(number=False, slot=True, min_overlap=0.5),
+        ),
     )
     assert (embeddings.mode, embeddings.strategy, embeddings.scope) == (RuleMode.OFF, (Matcher.EXACT,), ())
 
@@ -63,3 +84,16 @@ def test_ttl_bounds_follow_the_ttl_where_they_are_not_said():
     bounds = [(rule.min_ttl_ms, rule.max_ttl_ms) for rule in core_rules(load(None, environ))]
     day = 86_400_000
     assert bounds == [(10, day), (1000, 7 * day), (1000, day)]
+
+
+def test_all_guards_have_one_switch():
+    rule = "{{id: a, match: {{endpoint: chat}}, strategy: [semantic], semantic: {}}}"
+    found = {}
+    for said in ("on", "off", "strict"):
+        environ = {
+            **HOME,
+            "ASKONCE_EMBEDDERS": "{m: {kind: onnx}}",
+            "ASKONCE_RULES": f"[{rule.format(said)}]",
+        }
+        found[said] = core_rules(load(None, environ))[0].semantic.guards
+    assert found == {"on": GuardSettings(), "off": ALL_OFF, "strict": GuardSettings(slot=True)}

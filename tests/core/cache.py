@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from askonce_server.core.descriptor import Controls
 from askonce_server.core.entries import Body
+from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import Asked, LookupService
+from askonce_server.service.models import Models
 from askonce_server.service.store import Filed, StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
@@ -33,18 +36,33 @@ class Clock:
         return self.now
 
 
+class NoIndex:
+    """An index that has nothing."""
+
+    def recall(self, view, partition, vector, *, k, alive):
+        return []
+
+    def close(self):
+        pass
+
+
+def no_models():
+    return Models(embedders={}, verifiers={}, index=NoIndex(), faults=FaultLog(), slots=1)
+
+
 class Cache:
     """Both services over one store and one clock."""
 
-    def __init__(self, *rules, store=None):
+    def __init__(self, *rules, store=None, models=None):
         self.rules = list(rules) or [rule()]
         self.entries = store or MemoryEntryStore()
         self.clock, self.tallies = Clock(), Tallies()
         self.tokens = FillTokens(b"k" * 32)
-        shared = {"store": self.entries, "clock": self.clock, "rules": lambda: self.rules}
-        shared |= {"tallies": self.tallies, "faults": FaultLog()}
+        driver = Driver(self.entries.read, models or no_models())
+        shared = {"driver": driver, "guard_token": GuardKey(b"g" * 32), "clock": self.clock}
+        shared |= {"rules": lambda: self.rules, "tallies": self.tallies, "faults": FaultLog()}
         self.lookups = LookupService(**shared)
-        self.stores = StoreService(**shared, tokens=self.tokens)
+        self.stores = StoreService(**shared, store=self.entries, tokens=self.tokens)
 
     def lookup(self, wanted, **controls):
         return self.lookups.lookup(self.lookups.plan(Asked(wanted, Controls(**controls))))

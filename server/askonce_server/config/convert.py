@@ -8,8 +8,19 @@ from datetime import timedelta
 from askonce_server.config.model import Config
 from askonce_server.config.quantities import ONE_MS
 from askonce_server.config.rule import DAY, AdmissionSection, EligibilitySection, MatchSection, RuleSection
+from askonce_server.core.guards import GuardSettings
 from askonce_server.core.reasons import Matcher
-from askonce_server.core.rules import Admission, Eligibility, Identity, KeyPolicy, Match, Rule, RuleMode
+from askonce_server.core.rules import (
+    Admission,
+    Eligibility,
+    Gray,
+    Identity,
+    KeyPolicy,
+    Match,
+    Rule,
+    RuleMode,
+    SemanticPolicy,
+)
 
 DEFAULT_MIN_TTL = timedelta(seconds=1)
 
@@ -33,6 +44,7 @@ def core_rule(section: RuleSection) -> Rule:
         key=_key(section),
         eligibility=_eligibility(section.eligibility),
         admission=_admission(section.admission),
+        semantic=_semantic(section),
     )
 
 
@@ -74,6 +86,22 @@ def _key(section: RuleSection) -> KeyPolicy:
         policy,
         history_max_messages=semantic.history_max_messages,
         history_overflow=semantic.history_overflow,
+    )
+
+
+def _semantic(section: RuleSection) -> SemanticPolicy | None:
+    semantic = section.semantic
+    if semantic is None or "semantic" not in section.strategy:
+        return None
+    return SemanticPolicy(
+        embedder=semantic.embedder,
+        threshold=semantic.threshold,
+        low_threshold=semantic.low_threshold,
+        verifier=Gray(semantic.verifier),
+        budget_ms=semantic.budget // ONE_MS,
+        tool_calls=semantic.tool_calls == "serve",
+        store_text=semantic.store_text,
+        guards=GuardSettings(**semantic.guards.model_dump()),
     )
 
 

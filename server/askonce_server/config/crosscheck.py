@@ -19,21 +19,17 @@ Finding = tuple[Path, str]
 def findings(document: dict[str, Any]) -> Iterator[Finding]:
     """Return the mistakes between settings of `document`."""
     yield from _twins(document)
-    yield from _not_yet_semantic(document)
+    yield from _not_yet_vote(document)
     yield from _embedders(document)
     yield from _judge(document)
     yield from _listeners(document)
 
 
-def _not_yet_semantic(document: dict[str, Any]) -> Iterator[Finding]:
+def _not_yet_vote(document: dict[str, Any]) -> Iterator[Finding]:
     for at, rule in _rules(document):
-        strategy = rule.get("strategy")
-        names = [strategy] if isinstance(strategy, str) else strategy
-        if isinstance(names, list) and "semantic" in names:
-            yield (
-                ("rules", at, "strategy"),
-                "names semantic, and this version has no semantic matcher: use exact and normalized",
-            )
+        policy = _section(rule, "semantic").get("policy")
+        if policy in ("vote", "vote-fixed") and "semantic" in _texts(rule.get("strategy")):
+            yield ("rules", at, "semantic", "policy"), f"{policy} is not in this version: use fixed"
 
 
 def _twins(document: dict[str, Any]) -> Iterator[Finding]:

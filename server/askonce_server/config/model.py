@@ -130,6 +130,13 @@ class StoreSection(Section):
         return value
 
 
+class IndexSection(Section):
+    """Where near requests are looked for: a cache of the store, in memory."""
+
+    max_bytes: Annotated[Size, AfterValidator(Between(MIB, 16 * TIB))] = 256 * MIB
+    """How much memory it may take; what was asked least recently is let go of, and read again when asked."""
+
+
 class TelemetrySection(Section):
     """How the server is watched.
 
@@ -175,6 +182,8 @@ class Config(Section):
     """How many calls are worked on at once."""
     store: StoreSection = Field(default_factory=StoreSection)
     """Where answers are kept."""
+    index: IndexSection = Field(default_factory=IndexSection)
+    """Where near requests are looked for."""
     fill_token_key_env: EnvName | None = None
     """The name of the environment variable with the key that signs fill tokens; left out, the store's own."""
     embedders: dict[Name, Embedder] = Field(default_factory=dict)

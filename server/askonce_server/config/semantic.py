@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from askonce_server.config.fields import MS, Between, Count, Name, Section, Switch, Time
 from askonce_server.core.descriptor import GENERATING_ENDPOINTS
@@ -16,11 +16,55 @@ SEMANTIC_ENDPOINTS = GENERATING_ENDPOINTS
 Cosine = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
-class SemanticSection(Section):
-    """How near two requests must be for one to have the other's answer.
+class GuardsSection(Section):
+    """What makes two near texts ask for different things."""
 
-    This version checks these settings and has no semantic matcher yet.
-    """
+    number: Switch = True
+    """Numbers with their units, times of day and amounts of money must be the same."""
+    date: Switch = True
+    """Weekdays, months, relative days and words like `before` must not differ."""
+    unit: Switch = True
+    """Units and currencies without a number must not differ."""
+    negation: Switch = True
+    """Both texts negate or neither does."""
+    prefix: Switch = True
+    """No word may stand against its own reverse, such as safe and unsafe."""
+    polarity: Switch = True
+    """No word may stand against its opposite, such as enable and disable."""
+    entity: Switch = True
+    """Names must not differ, typing errors and short forms aside."""
+    alternative: Switch = True
+    """No thing may stand against another of its kind, such as Windows and Linux."""
+    person: Switch = True
+    """Both texts ask for somebody else, or neither does."""
+    order: Switch = True
+    """The same words must stand in the same order."""
+    question: Switch = True
+    """How much, when, where, why and who must not differ."""
+    lexical: Switch = True
+    """At least one content word must be shared."""
+    swap: Switch = True
+    """Texts must not be the same but for one or two words that are no synonyms."""
+    template: Switch = True
+    """Long texts must share enough words, and one frame must have one filling."""
+    slot: Switch = False
+    """Texts must not differ in up to three words on each side; strict, costs right hits too."""
+    min_overlap: Annotated[Cosine, Field(ge=0, le=1)] = 0.4
+    """The share of the content words of the shorter of two texts above 200 characters that both must have."""
+
+
+def all_or_none(value: object) -> object:
+    """Return what `on`, `off` and `strict` stand for, and everything else as it is."""
+    switch = value.lower() if isinstance(value, str) else value
+    if switch in (True, "on"):
+        return {}
+    if switch in (False, "off"):
+        return {name: False for name, one in GuardsSection.model_fields.items() if one.annotation is bool}
+    return {"slot": True} if switch == "strict" else value
+
+
+class SemanticSection(Section):
+    """How near two requests must be for one to have the other's answer."""
 
     embedder: Name
     """The name of the embedder, as under `embedders`."""
@@ -42,6 +86,8 @@ class SemanticSection(Section):
     """How long the matcher may take."""
     tool_calls: Literal["refuse", "serve"] = "refuse"
     """What becomes of near answers that call tools."""
+    guards: Annotated[GuardsSection, BeforeValidator(all_or_none)] = Field(default_factory=GuardsSection)
+    """Which guards may deny a near candidate: `on`, `off` or `strict` for all, or each by its name."""
     store_text: Switch = False
     """Whether the request's text is stored, which the judge needs."""
 

@@ -36,7 +36,8 @@ from askonce_server.core.rules import RuleMode
 def decide(plan: Plan, *, now_ms: int, token: Token | None = None) -> Deciding:
     """Decide what the caller has to do now (milliseconds since 1970).
 
-    `token` hashes what the guards keep of a text; without it no semantic matcher can be asked. Yields questions and must be sent their answers. Never raises for what a request says.
+    `token` hashes what the guards keep of a text; without it no semantic matcher can be asked. Yields
+    questions and must be sent their answers. Never raises for what a request says.
     """
     reason = plan.bypass_reason
     if reason is None:
@@ -97,9 +98,7 @@ class _Chain:
         if isinstance(surface, BypassReason):
             self._skipped.append(Skip(Matcher.SEMANTIC, surface))
             return None
-        near = Near(
-            self._request, self._rule, self._scope, surface, now_ms=self._now_ms, token=self._token
-        )
+        near = Near(self._request, self._rule, self._scope, surface, now_ms=self._now_ms, token=self._token)
         found = self._near = yield from near.run(generations)
         if found.skip is not None:
             self._skipped.append(Skip(Matcher.SEMANTIC, found.skip))

@@ -128,9 +128,7 @@ class Near:
         """Judge the nearest that is fresh; return it, and why it may not be served."""
         stale: tuple[Candidate, DenyReason] | None = None
         for neighbor in neighbors:
-            deny = why_not_fresh(
-                neighbor.entry.answer, self._request.controls, self._now_ms, rule=self._rule
-            )
+            deny = why_not_fresh(neighbor.entry.answer, self._request.controls, self._now_ms, rule=self._rule)
             nearness = self._nearness(neighbor)
             if deny is not None:
                 stale = stale or (Candidate(neighbor.entry, nearness=nearness), deny)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +25,7 @@ from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
+from askonce_server.service.driver import CutOff
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.lookup import LookupService
 from askonce_server.service.store import Stored, StoreService
@@ -89,7 +92,8 @@ class DecisionServicer:
             validate.batch(len(request.items))
             items = request.items
             with self._permits.lookup(lambda: _patience(context, items) if fits else 0.0) as held:
-                response = self._batch(items) if fits and held else self._batch_given_up(items)
+                cut_off = partial(_cut_off, context, items)
+                response = self._batch(items, cut_off) if fits and held else self._batch_given_up(items)
             return response.SerializeToString()
 
     def store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
@@ -132,7 +136,7 @@ class DecisionServicer:
         try:
             with self._permits.lookup(lambda: _patience(context, _items(raw)) if fits else 0.0) as held:
                 if fits and held:
-                    return self._lookups.lookup(self._plan(raw))
+                    return self._lookups.lookup(self._plan(raw), lambda: _cut_off(context, _items(raw)))
             return self._give_up()
         except MalformedRequest:
             raise
@@ -174,13 +178,13 @@ class DecisionServicer:
         return plan
 
     def _batch(
-        self, items: Sequence[decision_service_pb2.LookupRequest]
+        self, items: Sequence[decision_service_pb2.LookupRequest], cut_off: CutOff
     ) -> decision_service_pb2.BatchLookupResponse:
         allowance = Allowance()
         plans = [self._plan_item(item, allowance) for item in items]
         good = [plan for plan in plans if isinstance(plan, Plan)]
         try:
-            decided = iter(self._lookups.lookup_all(good))
+            decided = iter(self._lookups.lookup_all(good, cut_off))
         except Exception as error:
             decided = iter([self._failed(error) for _ in good])
         batch = BatchOfDecisions(self._message, max_response=self._limits.max_response)
@@ -280,9 +284,22 @@ def _patience(
 
     That is half of what its deadline or the smallest budget of its `items` leaves; the rest is for the work.
     """
+    left = _left(context, items)
+    return _WAIT_SECONDS if left is None else min(_WAIT_SECONDS, left / 2)
+
+
+def _cut_off(
+    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]
+) -> float | None:
+    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
+    left = _left(context, items)
+    return None if left is None else time.monotonic() + left
+
+
+def _left(context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]) -> float | None:
+    """Return the seconds that its deadline or the smallest budget of its `items` leaves a call, or None."""
+    times = [item.budget.seconds + item.budget.nanos / 1e9 for item in items if item.HasField("budget")]
     remaining = context.time_remaining()
-    times = [_WAIT_SECONDS] if remaining is None else [_WAIT_SECONDS, remaining / 2]
-    times += [
-        (item.budget.seconds + item.budget.nanos / 1e9) / 2 for item in items if item.HasField("budget")
-    ]
-    return min(times)
+    if remaining is not None:
+        times.append(remaining)
+    return min(times, default=None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from askonce.v1 import decision_pb2, decision_service_pb2
 from askonce_server.core import cache_status
-from askonce_server.core.decision import Candidate, Decision
+from askonce_server.core.decision import Candidate, Decision, Nearness
 from askonce_server.core.freshness import age_ms
 from askonce_server.core.reasons import BypassReason, Outcome
 from askonce_server.service.store import Stored
@@ -32,6 +32,7 @@ def decision(found: Decision, *, decision_id: str, fill_token: bytes = b"") -> d
         "shadow": found.shadow,
         "cache_status": cache_status.of_decision(found),
         "conversation_anchor": found.anchor,
+        "embed_cost_usd": found.embed_cost_usd,
     }
 
 
@@ -62,10 +63,25 @@ def _candidate(candidate: Candidate, found: Decision) -> dict[str, Any]:
         "usage": usage and {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "cost_avoided_usd": answer.cost_usd,
     }
+    if candidate.nearness is not None:
+        fields |= _nearness(candidate.nearness)
     if candidate.body is not None and found.outcome is Outcome.HIT:
         data, content_type = candidate.body
         fields["body"] = {"data": data, "content_type": content_type}
     return fields
+
+
+def _nearness(nearness: Nearness) -> dict[str, Any]:
+    """Return what a semantic candidate has besides. What it avoids is unknown until hits are verified."""
+    return {
+        "similarity": nearness.similarity,
+        "threshold": nearness.threshold,
+        "low_threshold": nearness.low_threshold,
+        "zone": nearness.zone,
+        "verified": nearness.verified,
+        "verifier": nearness.verifier,
+        "cost_avoided_usd": None,
+    }
 
 
 def stored(result: Stored) -> decision_service_pb2.StoreResponse:

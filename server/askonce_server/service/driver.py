@@ -28,6 +28,12 @@ from askonce_server.service.models import Models, Read
 CutOff = Callable[[], float | None]
 """Says when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
 
+
+def never() -> float | None:
+    """Return None: the caller waits as long as it takes."""
+    return None
+
+
 _RETURN_SECONDS = 0.010
 """What is kept of the caller's time, so that a miss with its fill token still reaches it."""
 
@@ -37,7 +43,7 @@ class Driver:
 
     def __init__(self, read: Read, models: Models) -> None:
         self._read = read
-        self._models = models
+        self.models = models
 
     def run(self, deciding: Deciding, cut_off: CutOff, *, budget_ms: int | None = None) -> Decision:
         """Decide. `budget_ms` takes the place of the rule's. Raises StoreUnavailable."""
@@ -60,9 +66,7 @@ class Driver:
                 if isinstance(walk, _Walk) and walk.question is not None:
                     view = view if view is not None else stack.enter_context(self._read())
                     walks[at] = _caught(self._over, walk, view)
-        return [
-            _caught(self._finish, walk, cut_off) if isinstance(walk, _Walk) else walk for walk in walks
-        ]
+        return [_caught(self._finish, walk, cut_off) if isinstance(walk, _Walk) else walk for walk in walks]
 
     def _finish(self, walk: _Walk, cut_off: CutOff) -> Decision:
         self._outside(walk, cut_off, None)
@@ -82,9 +86,9 @@ class Driver:
             if isinstance(question, (Embed, Verify)):
                 deadline = deadline or _deadline(budget_ms or question.policy.budget_ms, cut_off)
                 if isinstance(question, Embed):
-                    walk.answer(self._models.embed(question, deadline=deadline))
+                    walk.answer(self.models.embed(question, deadline=deadline))
                 else:
-                    walk.answer(self._models.verify(question, deadline=deadline, read=self._read))
+                    walk.answer(self.models.verify(question, deadline=deadline, read=self._read))
             else:
                 with self._read() as view:
                     self._over(walk, view)
@@ -95,7 +99,7 @@ class Driver:
         if isinstance(question, Probe):
             return view.entry(question.key)
         if isinstance(question, Recall):
-            return self._models.recall(view, question)
+            return self.models.recall(view, question)
         assert not isinstance(question, (Embed, Verify))
         return view.body(question.entry)
 

@@ -68,6 +68,9 @@ def explain_key(asked: Asked, rules: Sequence[Rule]) -> KeyExplanation:
 def _matcher_key(plan: Plan, rule: Rule, matcher: Matcher) -> MatcherKey:
     assert plan.scope is not None
     assert plan.derivation is not None
+    if matcher is Matcher.SEMANTIC:
+        surface = plan.derivation.semantic()
+        return MatcherKey(matcher, skipped=surface if isinstance(surface, BypassReason) else None)
     material = plan.derivation.material(matcher)
     fingerprint = plan.derivation.fingerprint(matcher)
     if isinstance(material, BypassReason) or isinstance(fingerprint, BypassReason):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 
 from askonce_server.core.decide import decide
 from askonce_server.core.decision import Decision, Request, bypass
 from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.errors import MalformedRequest, Unrepresentable, Violation
+from askonce_server.core.guards import Token
 from askonce_server.core.plan import Plan, plan
-from askonce_server.core.reasons import BypassReason
+from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.requirements import (
     content_violations,
     control_violations,
@@ -21,9 +21,9 @@ from askonce_server.core.requirements import (
     wants_stream,
 )
 from askonce_server.core.rules import Rule, first_match
-from askonce_server.ports import Clock, EntryStore, ReadView
+from askonce_server.ports import Clock
 from askonce_server.service.content import read
-from askonce_server.service.driver import drive
+from askonce_server.service.driver import CutOff, Driver, never
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.tallies import Tallies
 
@@ -47,16 +47,18 @@ class Asked:
 class LookupService:
     """Decides lookups under the current rules."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root passes each by name
         self,
         *,
-        store: EntryStore,
+        driver: Driver,
+        guard_token: Token,
         clock: Clock,
         rules: Callable[[], Sequence[Rule]],
         tallies: Tallies,
         faults: FaultLog,
     ) -> None:
-        self._store = store
+        self._driver = driver
+        self._token = guard_token
         self._clock = clock
         self._rules = rules
         self._tallies = tallies
@@ -72,31 +74,26 @@ class LookupService:
 
         Raises MalformedRequest naming everything that is wrong.
         """
-        return plan_for(asked, self._rules() if rules is None else rules)
+        return plan_for(asked, self._rules() if rules is None else rules, more=self._driver.models.violations)
 
-    def lookup(self, plan: Plan) -> Decision:
-        """Decide one lookup, and count it. Never raises."""
-        decision = self._decide(plan, self._store.read, self._clock.now_ms())
+    def lookup(self, plan: Plan, cut_off: CutOff = never) -> Decision:
+        """Decide one lookup, and count it. Never raises.
+
+        `cut_off` is asked only when a model must be: it says when the caller must have its answer.
+        """
+        decision = self._decide(plan, cut_off)
         self._tallies.decided(decision)
         return decision
 
-    def lookup_all(self, plans: Sequence[Plan]) -> list[Decision]:
-        """Decide lookups in order, over one view of the store, and count each once. Never raises."""
+    def lookup_all(self, plans: Sequence[Plan], cut_off: CutOff = never) -> list[Decision]:
+        """Decide lookups in order, what needs no model over one view, and count each once. Never raises."""
         now_ms = self._clock.now_ms()
-        decisions: list[Decision] = []
+        deciding = [decide(plan, now_ms=now_ms, token=self._token) for plan in plans]
         try:
-            with ExitStack() as stack:
-                opened: list[ReadView] = []
-
-                def read() -> AbstractContextManager[ReadView]:
-                    if not opened:
-                        opened.append(stack.enter_context(self._store.read()))
-                    return nullcontext(opened[0])
-
-                decisions = [self._decide(plan, read, now_ms) for plan in plans]
+            ended: Sequence[Decision | Exception] = self._driver.run_all(deciding, cut_off)
         except Exception as error:
-            self._faults.record("closing a view", error)
-            decisions = [_failed(plan, now_ms) for plan in plans]
+            ended = [error for _ in plans]
+        decisions = [self._sound(plan, end, now_ms) for plan, end in zip(plans, ended, strict=True)]
         for decision in decisions:
             self._tallies.decided(decision)
         return decisions
@@ -107,25 +104,43 @@ class LookupService:
         self._tallies.decided(decision)
         return decision
 
-    def _decide(
-        self, plan: Plan, read: Callable[[], AbstractContextManager[ReadView]], now_ms: int
-    ) -> Decision:
+    def _decide(self, plan: Plan, cut_off: CutOff) -> Decision:
+        now_ms = self._clock.now_ms()
+        end: Decision | Exception
         try:
-            return drive(decide(plan, now_ms=now_ms), read)
+            end = self._driver.run(decide(plan, now_ms=now_ms, token=self._token), cut_off)
         except Exception as error:
-            self._faults.record("lookup", error)
-            return _failed(plan, now_ms)
-        finally:
-            if plan.derivation is not None:
-                plan.derivation.forget()
+            end = error
+        return self._sound(plan, end, now_ms)
+
+    def _sound(self, plan: Plan, end: Decision | Exception, now_ms: int) -> Decision:
+        """Return the decision, or the bypass that a fault leads to; let go of the content."""
+        if plan.derivation is not None:
+            plan.derivation.forget()
+        if isinstance(end, Decision):
+            return end
+        self._faults.record("lookup", end)
+        return _failed(plan, now_ms)
 
 
 def _failed(plan: Plan, now_ms: int) -> Decision:
     return bypass(BypassReason.STORE_FAILED, plan.rule, now_ms=now_ms, anchor=plan.anchor)
 
 
-def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
-    """Read the content and find the rule. Raises MalformedRequest naming everything that is wrong."""
+def _nothing(_: Rule, __: Descriptor) -> Sequence[Violation]:
+    return ()
+
+
+def plan_for(
+    asked: Asked,
+    rules: Sequence[Rule],
+    *,
+    more: Callable[[Rule, Descriptor], Sequence[Violation]] = _nothing,
+) -> Plan:
+    """Read the content and find the rule. Raises MalformedRequest naming everything that is wrong.
+
+    `more` finds what else is wrong with a descriptor under its rule.
+    """
     descriptor, controls = asked.descriptor, asked.controls
     parts, representable, violations = None, asked.known_fields, list(asked.violations)
     try:
@@ -144,6 +159,7 @@ def plan_for(asked: Asked, rules: Sequence[Rule]) -> Plan:
     violations += ttl_violations("controls.ttl", controls.ttl_ms, rule)
     if rule is not None:
         violations += rule_violations(descriptor, rule)
+        violations += more(rule, descriptor)
     if violations:
         raise MalformedRequest(violations)
     request = Request(
@@ -164,7 +180,8 @@ def identity(plan: Plan) -> Hashable:
     if plan.rule is None or plan.scope is None or plan.derivation is None:
         return None
     try:
-        fingerprint = plan.derivation.fingerprint(plan.rule.strategy[0])
+        first = plan.rule.strategy[0]
+        fingerprint = plan.derivation.fingerprint(Matcher.EXACT if first is Matcher.SEMANTIC else first)
     except Unrepresentable:
         return None
     if isinstance(fingerprint, BypassReason):

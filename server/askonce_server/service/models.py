@@ -1,4 +1,4 @@
-"""What the semantic matcher asks of models: vectors, neighbours, verdicts. Fails open: a fault is a reason."""
+"""What the semantic matcher asks of models: vectors, neighbours, verdicts. A fault is a reason."""
 
 from __future__ import annotations
 
@@ -162,7 +162,9 @@ class Models:
 
     def close(self) -> None:
         """Let go of every model and of the index."""
-        for model in (*self._embedders.values(), *self._verifiers.values(), self._index):
+        models: list[Embedder | Verifier | VectorIndex] = [*self._embedders.values(), self._index]
+        models += self._verifiers.values()
+        for model in models:
             try:
                 model.close()
             except Exception as fault:

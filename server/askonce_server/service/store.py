@@ -11,16 +11,20 @@ from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.entries import EntryKey, Grant, Write
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.finish import AnswerFacts
+from askonce_server.core.guards import Token
 from askonce_server.core.reasons import BypassReason, Mode, RefusalReason
 from askonce_server.core.requirements import ttl_violations
 from askonce_server.core.rules import Rule
 from askonce_server.dialects.answers import inspect
 from askonce_server.ports import Clock, EntryStore
-from askonce_server.service.driver import drive
+from askonce_server.service.driver import Driver, never
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.lookup import Asked, plan_for
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
+
+_EMBED_PATIENCE_MS = 1000
+"""How long a Store by descriptor may embed: nobody waits for a decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class StoreService:
         self,
         *,
         store: EntryStore,
+        driver: Driver,
+        guard_token: Token,
         clock: Clock,
         rules: Callable[[], Sequence[Rule]],
         tokens: FillTokens,
@@ -62,6 +68,8 @@ class StoreService:
         faults: FaultLog,
     ) -> None:
         self._store = store
+        self._driver = driver
+        self._token = guard_token
         self._clock = clock
         self._rules = rules
         self._tokens = tokens
@@ -125,8 +133,9 @@ class StoreService:
             known_fields=filed.known_fields,
             violations=filed.violations,
         )
-        plan = plan_for(asked, self._rules())
-        decision = drive(decide(plan, now_ms=now_ms), self._store.read)
+        plan = plan_for(asked, self._rules(), more=self._driver.models.violations)
+        deciding = decide(plan, now_ms=now_ms, token=self._token)
+        decision = self._driver.run(deciding, never, budget_ms=_EMBED_PATIENCE_MS)
         if decision.grant is not None and plan.rule is not None:
             return decision.grant, plan.rule
         reason = decision.bypass_reason

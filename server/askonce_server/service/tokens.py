@@ -6,8 +6,8 @@ import hmac
 from collections.abc import Mapping
 
 from askonce_server.core.descriptor import Target
-from askonce_server.core.entries import Generations, Grant
-from askonce_server.core.keys import entry_key
+from askonce_server.core.entries import EntryKey, Generations, Grant, SemanticRow
+from askonce_server.core.keys import entry_key, semantic_key_of
 from askonce_server.core.reasons import Matcher
 from askonce_server.storage.v1 import record_pb2
 
@@ -80,8 +80,16 @@ def _encode(grant: Grant) -> bytes:
     )
     for key, policy in zip(grant.keys, grant.policies, strict=True):
         message.keys.add(
-            matcher=key.matcher, scope_key=key.scope_key, fingerprint=key.fingerprint, key_policy=policy
+            matcher=key.matcher,
+            scope_key=key.scope_key,
+            fingerprint=key.fingerprint,
+            key_policy=policy,
+            partition=key.partition,
         )
+    if grant.semantic is not None:
+        message.vector = grant.semantic.vector
+        message.features = grant.semantic.features
+        message.text = grant.semantic.text
     return message.SerializeToString()
 
 
@@ -97,10 +105,22 @@ def _decode(payload: bytes) -> Grant:
         served=Target(message.served_provider, message.served_model),
         scope_root=message.scope_root,
         generations=Generations(tuple(message.generation_names), tuple(message.generations)),
-        keys=tuple(entry_key(Matcher(key.matcher), key.scope_key, key.fingerprint) for key in message.keys),
+        keys=tuple(_key(key) for key in message.keys),
         policies=tuple(key.key_policy for key in message.keys),
         scope_dims=tuple(message.scope_dims),
         ttl_ms=message.ttl_ms if message.HasField("ttl_ms") else None,
         start_ms=message.start_ms,
         expire_ms=message.expire_ms,
+        semantic=_semantic(message),
     )
+
+
+def _key(message: record_pb2.FillKey) -> EntryKey:
+    matcher = Matcher(message.matcher)
+    if matcher is Matcher.SEMANTIC:
+        return semantic_key_of(message.scope_key, message.partition, message.fingerprint)
+    return entry_key(matcher, message.scope_key, message.fingerprint)
+
+
+def _semantic(message: record_pb2.FillToken) -> SemanticRow | None:
+    return SemanticRow(message.vector, message.features, message.text) if message.vector else None
