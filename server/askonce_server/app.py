@@ -19,6 +19,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from askonce_server.assembly import models
 from askonce_server.clock import BootClock
 from askonce_server.config.address import Address
 from askonce_server.config.convert import core_rules
@@ -30,7 +31,9 @@ from askonce_server.rpc.drain import Health, drain
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.listen import ListenError, SocketLock, bind, credentials_of
 from askonce_server.rpc.permits import Limits
+from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import LookupService
 from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
@@ -90,14 +93,24 @@ class Sidecar:
         )
         self._workers = limits.pool
         own_key = key.encode() if key is not None else None
-        self.store, clock, token_key = _open(config, pool=limits.pool, key=own_key)
+        guard_key = GuardKey(os.urandom(_TOKEN_KEY_BYTES))
+        self.store, clock, token_key = _open(config, guard_key, pool=limits.pool, key=own_key)
         tallies, faults = Tallies(), FaultLog()
         tokens = FillTokens(token_key)
+        self._models = models(config, self.store, faults)
+        driver = Driver(self.store.read, self._models)
         lookups = LookupService(
-            store=self.store, clock=clock, rules=lambda: self.rules, tallies=tallies, faults=faults
+            driver=driver,
+            guard_token=guard_key,
+            clock=clock,
+            rules=lambda: self.rules,
+            tallies=tallies,
+            faults=faults,
         )
         stores = StoreService(
             store=self.store,
+            driver=driver,
+            guard_token=guard_key,
             clock=clock,
             rules=lambda: self.rules,
             tokens=tokens,
@@ -167,6 +180,7 @@ class Sidecar:
         )
         for pool in self._pools:
             pool.shutdown(wait=False)
+        self._models.close()
         self.store.close()
         for lock in self._locks:
             lock.release()
@@ -262,7 +276,9 @@ class _LateClock:
         self._clock = clock
 
 
-def _open(config: Config, *, pool: int, key: bytes | None) -> tuple[EntryStore, Clock, bytes]:
+def _open(
+    config: Config, guard_key: GuardKey, *, pool: int, key: bytes | None
+) -> tuple[EntryStore, Clock, bytes]:
     """Open the store, the clock whose anchor it keeps, and the key that signs tokens.
 
     A store that cannot be opened is stood in for, and tried again: every Lookup passes through until then.
@@ -278,24 +294,27 @@ def _open(config: Config, *, pool: int, key: bytes | None) -> tuple[EntryStore, 
         pool=pool,
     )
     try:
-        return _open_lmdb(settings, key)
+        return _open_lmdb(settings, guard_key, key)
     except StoreUnavailable as unavailable:
         late = _LateClock()
 
         def again() -> EntryStore:
-            store, clock, _ = _open_lmdb(settings, key)
+            store, clock, _ = _open_lmdb(settings, guard_key, key)
             late.follow(clock)
             return store
 
         return ReopeningStore(str(unavailable), again), late, key or os.urandom(_TOKEN_KEY_BYTES)
 
 
-def _open_lmdb(settings: StoreSettings, key: bytes | None) -> tuple[EntryStore, Clock, bytes]:
+def _open_lmdb(
+    settings: StoreSettings, guard_key: GuardKey, key: bytes | None
+) -> tuple[EntryStore, Clock, bytes]:
     """Open the store with what it keeps for its process. Raises StoreUnavailable, whatever the fault."""
     store: LmdbEntryStore | None = None
     try:
         store = open_store(settings)
         clock = BootClock(store)
+        guard_key.follow(store.settle_guard_key(os.urandom(_TOKEN_KEY_BYTES)))
         return store, clock, key or store.settle_token_key(os.urandom(_TOKEN_KEY_BYTES))
     except Exception as fault:
         if store is not None:

@@ -45,6 +45,8 @@ META_ANCHOR: Final = b"clock_anchor"
 """Wall clock and boot clock in nanoseconds, 8 bytes each, then the boot id."""
 META_TOKEN_KEY: Final = b"token_key"
 """The key that signs fill tokens where none is configured: 32 bytes."""
+META_GUARD_KEY: Final = b"guard_key"
+"""The key of the guards' tokens: 32 bytes."""
 META_TOUCHED: Final = b"touched"
 """Written and removed to see whether anything can be written."""
 

@@ -18,7 +18,7 @@ from askonce_server.store.commits import SWEEP_ROWS, Commit, Committer, commit_t
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.faults import describe, is_damage
 from askonce_server.store.jobs import Action, Job, Ticket
-from askonce_server.store.layout import META_ANCHOR, META_TOKEN_KEY, entry_row
+from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY, entry_row
 from askonce_server.store.prepared import Prepared, prepare
 from askonce_server.store.rows import Rows, write_cost
 from askonce_server.store.space import Space, used_bytes
@@ -115,12 +115,22 @@ class LmdbEntryStore:
 
         It lives as long as the store, so that tokens outlive a restart. Raises StoreUnavailable.
         """
+        return self._settle(META_TOKEN_KEY, proposed)
+
+    def settle_guard_key(self, proposed: bytes) -> bytes:
+        """Return the key of the guards' tokens; keep `proposed` when there is none yet.
+
+        Raises StoreUnavailable.
+        """
+        return self._settle(META_GUARD_KEY, proposed)
+
+    def _settle(self, name: bytes, proposed: bytes) -> bytes:
         settled = [proposed]
 
         def action(rows: Rows, _: Space) -> None:
-            kept = rows.meta(META_TOKEN_KEY)
+            kept = rows.meta(name)
             if kept is None:
-                rows.set_meta(META_TOKEN_KEY, proposed)
+                rows.set_meta(name, proposed)
             else:
                 settled[0] = kept
 
