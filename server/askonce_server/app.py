@@ -130,6 +130,9 @@ class Sidecar:
             version=version("askonce-server"),
             store=self.store,
             rules=lambda: self.rules,
+            embedders=[
+                (config.embedders[name].kind, embedder) for name, embedder in self._models.embedders.items()
+            ],
             tallies=tallies,
             faults=faults,
         )

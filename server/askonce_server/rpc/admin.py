@@ -11,7 +11,7 @@ import grpc
 from askonce.v1 import admin_service_pb2
 from askonce_server.core.keys import KEY_SCHEMA
 from askonce_server.core.rules import Rule
-from askonce_server.ports import EntryStore, StoreUnavailable
+from askonce_server.ports import Embedder, EmbedderFailed, EntryStore, StoreUnavailable
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.status import NotYet
 from askonce_server.service.faults import FaultLog
@@ -23,18 +23,21 @@ SERVICE = "askonce.v1.AdminService"
 class AdminServicer:
     """Tells operators what the server is and what it counted."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root passes each by name
         self,
         *,
         version: str,
         store: EntryStore,
         rules: Callable[[], Sequence[Rule]],
+        embedders: Sequence[tuple[str, Embedder]],
         tallies: Tallies,
         faults: FaultLog,
     ) -> None:
         self._version = version
         self._store = store
         self._rules = rules
+        self._embedders = embedders
+        """Each behind the name of its kind."""
         self._tallies = tallies
         self._faults = faults
         self._started = time.monotonic()
@@ -67,6 +70,10 @@ class AdminServicer:
             summary: Any = response.rules.add(id=rule.id, mode=rule.mode.value, scope=rule.scope)
             summary.strategy.extend(matcher.value for matcher in rule.strategy)
             summary.ttl.FromMilliseconds(rule.ttl_ms)
+        for kind, embedder in self._embedders:
+            response.embedders.add(
+                name=embedder.name, kind=kind, dimensions=embedder.dim, fingerprint=_fingerprint(embedder)
+            )
         return response.SerializeToString()
 
     def get_stats(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
@@ -102,3 +109,10 @@ class AdminServicer:
         response.entries = stats.entries
         response.store_bytes = stats.used_bytes
         response.store_limit_bytes = stats.limit_bytes
+
+
+def _fingerprint(embedder: Embedder) -> str:
+    try:
+        return embedder.fingerprint.hex()
+    except EmbedderFailed:
+        return ""  # unknown until its service has given a first vector

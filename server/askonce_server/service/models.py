@@ -68,7 +68,7 @@ class Models:
         faults: FaultLog,
         slots: int,
     ) -> None:
-        self._embedders = embedders
+        self.embedders = embedders
         self._verifiers = verifiers
         self._index = index
         self._faults = faults
@@ -78,7 +78,7 @@ class Models:
         """Return what is wrong with the vector that the gateway sent for `rule`."""
         if rule.semantic is None or descriptor.embedding is None:
             return ()
-        embedder = self._embedders.get(rule.semantic.embedder)
+        embedder = self.embedders.get(rule.semantic.embedder)
         if not isinstance(embedder, EmbeddingTaker):
             return ()
         try:
@@ -91,7 +91,7 @@ class Models:
 
     def embed(self, question: Embed, *, deadline: float) -> EmbeddedText | BypassReason:
         """Return the vector of a text by `deadline` (seconds of `time.monotonic`), or why there is none."""
-        embedder = self._embedders.get(question.policy.embedder)
+        embedder = self.embedders.get(question.policy.embedder)
         if embedder is None:
             return BypassReason.EMBEDDER_FAILED
         try:
@@ -162,7 +162,7 @@ class Models:
 
     def close(self) -> None:
         """Let go of every model and of the index."""
-        models: list[Embedder | Verifier | VectorIndex] = [*self._embedders.values(), self._index]
+        models: list[Embedder | Verifier | VectorIndex] = [*self.embedders.values(), self._index]
         models += self._verifiers.values()
         for model in models:
             try:
