@@ -33,6 +33,11 @@ def near(server, tenant, cosine, text=AGAIN, **changes):
     return server.gateway.ask(asking(text, at(cosine), tenant=tenant, **changes))
 
 
+def put(server, asked, said, **rest):
+    """Store whatever a Lookup would say."""
+    assert filed(server.gateway.store(asked, answer_for(asked, said), **rest)) == "stored"
+
+
 def fill(server, tenant, text=FIRST, said="Like this.", **changes):
     return server.gateway.fill(asking(text, at(1), tenant=tenant, **changes), said)
 
@@ -78,7 +83,7 @@ def test_equal_vectors_have_similarity_one_and_orthogonal_ones_none(server, tena
 def test_the_best_of_three_is_served(server, tenant):
     texts = {0.86: "Reset password", 0.97: "Please reset my password", 0.91: "Reset the password now"}
     for cosine, text in texts.items():
-        server.gateway.fill(asking(text, at(cosine), tenant=tenant), text)
+        put(server, asking(text, at(cosine), tenant=tenant), text)
     found = server.gateway.ask(asking("How would one reset a password?", at(1), tenant=tenant))
     assert found.candidate.similarity == pytest.approx(0.97, abs=1e-6)
     assert b"Please reset my password" in found.candidate.body.data
@@ -133,16 +138,21 @@ def test_history_decides_whom_a_question_is_about(server, tenant):
 
 
 def test_one_tenant_of_a_thousand_finds_its_own(server):
-    for number in range(1000):
-        name = f"thousand-{number}"
-        decision = server.gateway.ask(asking(FIRST, at(1), tenant=name))
-        assert verdict(decision) == "miss"
-        asked = asking(FIRST, at(1), tenant=name)
-        assert filed(server.gateway.store(decision.fill_token, answer_for(asked, f"for {number}."))) == "stored"
-    for number in range(1000):
-        found = near(server, f"thousand-{number}", 0.97)
-        assert verdict(found) == "hit semantic"
-        assert f"for {number}.".encode() in found.candidate.body.data
+    names = [f"thousand-{number}" for number in range(1000)]
+    for start in range(0, 1000, 250):
+        asked = [asking(FIRST, at(1), tenant=name) for name in names[start : start + 250]]
+        decisions = [result.decision for result in server.gateway.ask_all(asked)]
+        assert {verdict(decision) for decision in decisions} == {"miss"}
+        items = [
+            storing(decision.fill_token, answer_for(one, f"for {one.scope['tenant']}."))
+            for one, decision in zip(asked, decisions, strict=True)
+        ]
+        assert {filed(result.response) for result in server.gateway.store_all(items)} == {"stored"}
+    for start in range(0, 1000, 250):
+        asked = [asking(AGAIN, at(0.97), tenant=name) for name in names[start : start + 250]]
+        for one, result in zip(asked, server.gateway.ask_all(asked), strict=True):
+            assert verdict(result.decision) == "hit semantic"
+            assert f"for {one.scope['tenant']}.".encode() in result.decision.candidate.body.data
 
 
 def test_a_batch_decides_as_single_calls_do(server, tenant):
@@ -210,10 +220,8 @@ def test_a_later_answer_takes_the_place_of_an_earlier_one(server, tenant):
 def test_an_expired_neighbour_is_passed_over(server, tenant):
     near_by = asking("Please reset my password", at(0.99), tenant=tenant)
     far = asking("Reset my password please", at(0.96), tenant=tenant)
-    server.gateway.fill(near_by, "short-lived", ttl=seconds(1))
-    server.gateway.fill(far, "long-lived") if verdict(server.gateway.ask(far)) == "miss" else (
-        server.gateway.store(far, answer_for(far, "long-lived"))
-    )
+    put(server, near_by, "short-lived", ttl=seconds(1))
+    put(server, far, "long-lived")
     time.sleep(1.1)
     found = server.gateway.ask(asking("How is a password reset?", at(1), tenant=tenant))
     assert verdict(found) == "hit semantic"
@@ -280,7 +288,7 @@ def test_thresholds_are_per_rule(low):
         assert verdict(near(one, "acme", 1)) == "hit semantic"
 
 
-def test_a_reload_is_not_needed_for_many_threads_to_agree(server, tenant):
+def test_many_threads_in_one_partition_get_their_own_answers(server, tenant):
     """64 threads ask and store in one partition at once; each gets the answer of its own question."""
     wrong, lock = [], threading.Lock()
 

@@ -159,7 +159,8 @@ def plan_for(
     violations += ttl_violations("controls.ttl", controls.ttl_ms, rule)
     if rule is not None:
         violations += rule_violations(descriptor, rule)
-        violations += more(rule, descriptor)
+        named = {violation.field for violation in violations}
+        violations += [one for one in more(rule, descriptor) if one.field not in named]
     if violations:
         raise MalformedRequest(violations)
     request = Request(
