@@ -35,6 +35,7 @@ from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import LookupService
+from askonce_server.service.shared import Shared
 from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
@@ -98,28 +99,17 @@ class Sidecar:
         tallies, faults = Tallies(), FaultLog()
         tokens = FillTokens(token_key)
         self._models = models(config, self.store, faults)
-        driver = Driver(self.store.read, self._models)
-        lookups = LookupService(
-            driver=driver,
+        shared = Shared(
+            driver=Driver(self.store.read, self._models),
             guard_token=guard_key,
             clock=clock,
             rules=lambda: self.rules,
-            tallies=tallies,
-            faults=faults,
-        )
-        stores = StoreService(
-            store=self.store,
-            driver=driver,
-            guard_token=guard_key,
-            clock=clock,
-            rules=lambda: self.rules,
-            tokens=tokens,
             tallies=tallies,
             faults=faults,
         )
         self._servicer = decision.DecisionServicer(
-            lookups=lookups,
-            stores=stores,
+            lookups=LookupService(shared),
+            stores=StoreService(shared, store=self.store, tokens=tokens),
             tokens=tokens,
             randomness=SystemRandomness(),
             limits=limits,
@@ -130,9 +120,7 @@ class Sidecar:
             version=version("askonce-server"),
             store=self.store,
             rules=lambda: self.rules,
-            embedders=[
-                (config.embedders[name].kind, embedder) for name, embedder in self._models.embedders.items()
-            ],
+            embedders=[(config.embedders[one.name].kind, one) for one in self._models.embedders.values()],
             tallies=tallies,
             faults=faults,
         )

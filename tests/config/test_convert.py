@@ -90,10 +90,7 @@ def test_all_guards_have_one_switch():
     rule = "{{id: a, match: {{endpoint: chat}}, strategy: [semantic], semantic: {}}}"
     found = {}
     for said in ("on", "off", "strict"):
-        environ = {
-            **HOME,
-            "ASKONCE_EMBEDDERS": "{m: {kind: onnx}}",
-            "ASKONCE_RULES": f"[{rule.format(said)}]",
-        }
-        found[said] = core_rules(load(None, environ))[0].semantic.guards
+        semantic = f"{{embedder: m, threshold: 0.9, guards: {said}}}"
+        environ = {"ASKONCE_EMBEDDERS": "{m: {kind: onnx}}", "ASKONCE_RULES": f"[{rule.format(semantic)}]"}
+        found[said] = core_rules(load(None, HOME | environ))[0].semantic.guards
     assert found == {"on": GuardSettings(), "off": ALL_OFF, "strict": GuardSettings(slot=True)}

@@ -9,6 +9,7 @@ from askonce_server.service.faults import FaultLog
 from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import Asked, LookupService
 from askonce_server.service.models import Models
+from askonce_server.service.shared import Shared
 from askonce_server.service.store import Filed, StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
@@ -59,10 +60,16 @@ class Cache:
         self.clock, self.tallies = Clock(), Tallies()
         self.tokens = FillTokens(b"k" * 32)
         driver = Driver(self.entries.read, models or no_models())
-        shared = {"driver": driver, "guard_token": GuardKey(b"g" * 32), "clock": self.clock}
-        shared |= {"rules": lambda: self.rules, "tallies": self.tallies, "faults": FaultLog()}
-        self.lookups = LookupService(**shared)
-        self.stores = StoreService(**shared, store=self.entries, tokens=self.tokens)
+        shared = Shared(
+            driver=driver,
+            guard_token=GuardKey(b"g" * 32),
+            clock=self.clock,
+            rules=lambda: self.rules,
+            tallies=self.tallies,
+            faults=FaultLog(),
+        )
+        self.lookups = LookupService(shared)
+        self.stores = StoreService(shared, store=self.entries, tokens=self.tokens)
 
     def lookup(self, wanted, **controls):
         return self.lookups.lookup(self.lookups.plan(Asked(wanted, Controls(**controls))))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from askonce_server.core import keys
 from askonce_server.core.decision import Embed, EmbeddedText, ReadBody, Recall, Verdict, Verify
 from askonce_server.core.guards import ALL_OFF
@@ -11,8 +14,6 @@ from askonce_server.core.rules import Gray, RuleMode
 from askonce_server.core.zones import Zone, zone
 from core.builders import NOW, Shelf, descriptor, digests, entry, plan, request, run, said
 from core.near import BODY, EMBEDDER, VECTOR, NearShelf, near_rule, neighbor
-from hypothesis import given
-from hypothesis import strategies as st
 
 ASKED = said("How do I reset my password?")
 ALIKE = "How can I reset my password?"

@@ -51,5 +51,3 @@ def asking(text: str, vector: bytes | None = None, **changes: Any) -> Descriptor
     if vector is not None:
         asked.embedding.CopyFrom(descriptor_pb2.Embedding(embedder="own", values=vector))
     return asked
-
-

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+
 from askonce.v1 import admin_service_pb2, decision_pb2
 from rpc.answers import answer_for, storing
 from rpc.harness import running

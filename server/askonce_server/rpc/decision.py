@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -23,6 +22,7 @@ from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
+from askonce_server.rpc.patience import cut_off, patience
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.driver import CutOff
@@ -34,8 +34,6 @@ from askonce_server.service.tokens import FillTokens
 
 SERVICE = "askonce.v1.DecisionService"
 _ID_BYTES = 16
-_WAIT_SECONDS = 1.0
-"""How long a call waits for a permit at most."""
 
 
 class DecisionServicer:
@@ -91,9 +89,9 @@ class DecisionServicer:
             request = parse(decision_service_pb2.BatchLookupRequest, raw, requests=validate.BATCH_ITEMS)
             validate.batch(len(request.items))
             items = request.items
-            with self._permits.lookup(lambda: _patience(context, items) if fits else 0.0) as held:
-                cut_off = partial(_cut_off, context, items)
-                response = self._batch(items, cut_off) if fits and held else self._batch_given_up(items)
+            with self._permits.lookup(lambda: patience(context, items) if fits else 0.0) as held:
+                by = partial(cut_off, context, items)
+                response = self._batch(items, by) if fits and held else self._batch_given_up(items)
             return response.SerializeToString()
 
     def store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
@@ -102,7 +100,7 @@ class DecisionServicer:
         with self._permits.bytes_in_flight(len(raw)) as fits, self._permits.storing() as free:
             request = parse(decision_service_pb2.StoreRequest, raw)
             able = fits and free
-            with self._permits.store(lambda: _patience(context) if able else 0.0) as held:
+            with self._permits.store(lambda: patience(context) if able else 0.0) as held:
                 admitted = self._admit(request, able=able and held)
             return encode.stored(self._commit([admitted])[0]).SerializeToString()
 
@@ -113,7 +111,7 @@ class DecisionServicer:
             request = parse(decision_service_pb2.BatchStoreRequest, raw, requests=validate.BATCH_ITEMS)
             validate.batch(len(request.items))
             able = fits and free
-            with self._permits.store(lambda: _patience(context) if able else 0.0) as held:
+            with self._permits.store(lambda: patience(context) if able else 0.0) as held:
                 allowance = Allowance()
                 admitted = [self._admit_item(item, allowance, able=able and held) for item in request.items]
             good = [one for one in admitted if not isinstance(one, MalformedRequest)]
@@ -134,9 +132,9 @@ class DecisionServicer:
     def _decide(self, raw: bytes, context: grpc.ServicerContext, *, fits: bool) -> Decision:
         """Decide one lookup. Raises MalformedRequest; a fault inside is a bypass."""
         try:
-            with self._permits.lookup(lambda: _patience(context, _items(raw)) if fits else 0.0) as held:
+            with self._permits.lookup(lambda: patience(context, _items(raw)) if fits else 0.0) as held:
                 if fits and held:
-                    return self._lookups.lookup(self._plan(raw), lambda: _cut_off(context, _items(raw)))
+                    return self._lookups.lookup(self._plan(raw), lambda: cut_off(context, _items(raw)))
             return self._give_up()
         except MalformedRequest:
             raise
@@ -178,13 +176,13 @@ class DecisionServicer:
         return plan
 
     def _batch(
-        self, items: Sequence[decision_service_pb2.LookupRequest], cut_off: CutOff
+        self, items: Sequence[decision_service_pb2.LookupRequest], by: CutOff
     ) -> decision_service_pb2.BatchLookupResponse:
         allowance = Allowance()
         plans = [self._plan_item(item, allowance) for item in items]
         good = [plan for plan in plans if isinstance(plan, Plan)]
         try:
-            decided = iter(self._lookups.lookup_all(good, cut_off))
+            decided = iter(self._lookups.lookup_all(good, by))
         except Exception as error:
             decided = iter([self._failed(error) for _ in good])
         batch = BatchOfDecisions(self._message, max_response=self._limits.max_response)
@@ -275,31 +273,3 @@ class DecisionServicer:
 
 def _items(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:
     return (parse(decision_service_pb2.LookupRequest, raw),)
-
-
-def _patience(
-    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest] = ()
-) -> float:
-    """Return how long the call may wait for a permit, in seconds.
-
-    That is half of what its deadline or the smallest budget of its `items` leaves; the rest is for the work.
-    """
-    left = _left(context, items)
-    return _WAIT_SECONDS if left is None else min(_WAIT_SECONDS, left / 2)
-
-
-def _cut_off(
-    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]
-) -> float | None:
-    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
-    left = _left(context, items)
-    return None if left is None else time.monotonic() + left
-
-
-def _left(context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]) -> float | None:
-    """Return the seconds that its deadline or the smallest budget of its `items` leaves a call, or None."""
-    times = [item.budget.seconds + item.budget.nanos / 1e9 for item in items if item.HasField("budget")]
-    remaining = context.time_remaining()
-    if remaining is not None:
-        times.append(remaining)
-    return min(times, default=None)

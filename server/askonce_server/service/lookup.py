@@ -9,7 +9,6 @@ from askonce_server.core.decide import decide
 from askonce_server.core.decision import Decision, Request, bypass
 from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.errors import MalformedRequest, Unrepresentable, Violation
-from askonce_server.core.guards import Token
 from askonce_server.core.plan import Plan, plan
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.requirements import (
@@ -21,11 +20,9 @@ from askonce_server.core.requirements import (
     wants_stream,
 )
 from askonce_server.core.rules import Rule, first_match
-from askonce_server.ports import Clock
 from askonce_server.service.content import read
-from askonce_server.service.driver import CutOff, Driver, never
-from askonce_server.service.faults import FaultLog
-from askonce_server.service.tallies import Tallies
+from askonce_server.service.driver import CutOff, never
+from askonce_server.service.shared import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +44,24 @@ class Asked:
 class LookupService:
     """Decides lookups under the current rules."""
 
-    def __init__(  # noqa: PLR0913 - the composition root passes each by name
-        self,
-        *,
-        driver: Driver,
-        guard_token: Token,
-        clock: Clock,
-        rules: Callable[[], Sequence[Rule]],
-        tallies: Tallies,
-        faults: FaultLog,
-    ) -> None:
-        self._driver = driver
-        self._token = guard_token
-        self._clock = clock
-        self._rules = rules
-        self._tallies = tallies
-        self._faults = faults
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
 
     @property
     def rules(self) -> Sequence[Rule]:
         """The current rules: plans that were made under others must not be used."""
-        return self._rules()
+        return self._shared.rules()
 
     def plan(self, asked: Asked, rules: Sequence[Rule] | None = None) -> Plan:
         """Read the content and find the rule, among the current ones unless `rules` are given.
 
         Raises MalformedRequest naming everything that is wrong.
         """
-        return plan_for(asked, self._rules() if rules is None else rules, more=self._driver.models.violations)
+        return plan_for(
+            asked,
+            self._shared.rules() if rules is None else rules,
+            more=self._shared.driver.models.violations,
+        )
 
     def lookup(self, plan: Plan, cut_off: CutOff = never) -> Decision:
         """Decide one lookup, and count it. Never raises.
@@ -82,33 +69,35 @@ class LookupService:
         `cut_off` is asked only when a model must be: it says when the caller must have its answer.
         """
         decision = self._decide(plan, cut_off)
-        self._tallies.decided(decision)
+        self._shared.tallies.decided(decision)
         return decision
 
     def lookup_all(self, plans: Sequence[Plan], cut_off: CutOff = never) -> list[Decision]:
         """Decide lookups in order, what needs no model over one view, and count each once. Never raises."""
-        now_ms = self._clock.now_ms()
-        deciding = [decide(plan, now_ms=now_ms, token=self._token) for plan in plans]
+        now_ms = self._shared.clock.now_ms()
+        deciding = [decide(plan, now_ms=now_ms, token=self._shared.guard_token) for plan in plans]
         try:
-            ended: Sequence[Decision | Exception] = self._driver.run_all(deciding, cut_off)
+            ended: Sequence[Decision | Exception] = self._shared.driver.run_all(deciding, cut_off)
         except Exception as error:
             ended = [error for _ in plans]
         decisions = [self._sound(plan, end, now_ms) for plan, end in zip(plans, ended, strict=True)]
         for decision in decisions:
-            self._tallies.decided(decision)
+            self._shared.tallies.decided(decision)
         return decisions
 
     def give_up(self, reason: BypassReason) -> Decision:
         """Return, and count, the bypass of a lookup that could not be taken up. Never raises."""
-        decision = bypass(reason, None, now_ms=self._clock.now_ms())
-        self._tallies.decided(decision)
+        decision = bypass(reason, None, now_ms=self._shared.clock.now_ms())
+        self._shared.tallies.decided(decision)
         return decision
 
     def _decide(self, plan: Plan, cut_off: CutOff) -> Decision:
-        now_ms = self._clock.now_ms()
+        now_ms = self._shared.clock.now_ms()
         end: Decision | Exception
         try:
-            end = self._driver.run(decide(plan, now_ms=now_ms, token=self._token), cut_off)
+            end = self._shared.driver.run(
+                decide(plan, now_ms=now_ms, token=self._shared.guard_token), cut_off
+            )
         except Exception as error:
             end = error
         return self._sound(plan, end, now_ms)
@@ -119,7 +108,7 @@ class LookupService:
             plan.derivation.forget()
         if isinstance(end, Decision):
             return end
-        self._faults.record("lookup", end)
+        self._shared.faults.record("lookup", end)
         return _failed(plan, now_ms)
 
 

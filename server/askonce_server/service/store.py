@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from askonce_server.core.admit import Response, still_wanted, why_refuse, write
@@ -11,16 +11,14 @@ from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.entries import EntryKey, Grant, Write
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.finish import AnswerFacts
-from askonce_server.core.guards import Token
 from askonce_server.core.reasons import BypassReason, Mode, RefusalReason
 from askonce_server.core.requirements import ttl_violations
 from askonce_server.core.rules import Rule
 from askonce_server.dialects.answers import inspect
-from askonce_server.ports import Clock, EntryStore
-from askonce_server.service.driver import Driver, never
-from askonce_server.service.faults import FaultLog
+from askonce_server.ports import EntryStore
+from askonce_server.service.driver import never
 from askonce_server.service.lookup import Asked, plan_for
-from askonce_server.service.tallies import Tallies
+from askonce_server.service.shared import Shared
 from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
 
 _EMBED_PATIENCE_MS = 1000
@@ -55,30 +53,14 @@ class Stored:
 class StoreService:
     """Admits answers and files them under the current rules."""
 
-    def __init__(  # noqa: PLR0913 - the composition root passes each by name
-        self,
-        *,
-        store: EntryStore,
-        driver: Driver,
-        guard_token: Token,
-        clock: Clock,
-        rules: Callable[[], Sequence[Rule]],
-        tokens: FillTokens,
-        tallies: Tallies,
-        faults: FaultLog,
-    ) -> None:
+    def __init__(self, shared: Shared, *, store: EntryStore, tokens: FillTokens) -> None:
+        self._shared = shared
         self._store = store
-        self._driver = driver
-        self._token = guard_token
-        self._clock = clock
-        self._rules = rules
         self._tokens = tokens
-        self._tallies = tallies
-        self._faults = faults
 
     def admit(self, filed: Filed) -> Write | RefusalReason:
         """Judge one answer: what to write, or why not. Raises MalformedRequest naming everything wrong."""
-        now_ms = self._clock.now_ms()
+        now_ms = self._shared.clock.now_ms()
         try:
             granted = self._grant(filed, now_ms)
             if isinstance(granted, RefusalReason):
@@ -87,7 +69,7 @@ class StoreService:
         except MalformedRequest:
             raise
         except Exception as error:
-            self._faults.record("store", error)
+            self._shared.faults.record("store", error)
             return RefusalReason.STORE_FAILED
 
     def commit(self, admitted: Sequence[Write | RefusalReason]) -> list[Stored]:
@@ -96,7 +78,7 @@ class StoreService:
         refusals = iter(self._store.put(writes) if writes else ())
         results = [_stored(one, next(refusals) if isinstance(one, Write) else one) for one in admitted]
         for result in results:
-            self._tallies.stored(result.refusal)
+            self._shared.tallies.stored(result.refusal)
         return results
 
     def store(self, filed: Filed) -> Stored:
@@ -117,7 +99,7 @@ class StoreService:
         except ForgedToken:
             text = "is not a token of this service; give it back as Lookup returned it"
             raise MalformedRequest([Violation("fill_token", text)]) from None
-        rule = next((rule for rule in self._rules() if rule.id == grant.rule_id), None)
+        rule = next((rule for rule in self._shared.rules() if rule.id == grant.rule_id), None)
         if rule is None:
             return RefusalReason.NO_RULE
         wanted = still_wanted(grant, rule)
@@ -133,9 +115,9 @@ class StoreService:
             known_fields=filed.known_fields,
             violations=filed.violations,
         )
-        plan = plan_for(asked, self._rules(), more=self._driver.models.violations)
-        deciding = decide(plan, now_ms=now_ms, token=self._token)
-        decision = self._driver.run(deciding, never, budget_ms=_EMBED_PATIENCE_MS)
+        plan = plan_for(asked, self._shared.rules(), more=self._shared.driver.models.violations)
+        deciding = decide(plan, now_ms=now_ms, token=self._shared.guard_token)
+        decision = self._shared.driver.run(deciding, never, budget_ms=_EMBED_PATIENCE_MS)
         if decision.grant is not None and plan.rule is not None:
             return decision.grant, plan.rule
         reason = decision.bypass_reason

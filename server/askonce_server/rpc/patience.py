@@ -1,0 +1,41 @@
+"""How long a call may wait, told from its deadline and the budgets of its items."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import grpc
+
+from askonce.v1 import decision_service_pb2
+
+_WAIT_SECONDS = 1.0
+"""How long a call waits for a permit at most."""
+
+
+def patience(
+    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest] = ()
+) -> float:
+    """Return how long the call may wait for a permit, in seconds.
+
+    That is half of what its deadline or the smallest budget of its `items` leaves; the rest is for the work.
+    """
+    left = _left(context, items)
+    return _WAIT_SECONDS if left is None else min(_WAIT_SECONDS, left / 2)
+
+
+def cut_off(
+    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]
+) -> float | None:
+    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
+    left = _left(context, items)
+    return None if left is None else time.monotonic() + left
+
+
+def _left(context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]) -> float | None:
+    """Return the seconds that its deadline or the smallest budget of its `items` leaves a call, or None."""
+    times = [item.budget.seconds + item.budget.nanos / 1e9 for item in items if item.HasField("budget")]
+    remaining = context.time_remaining()
+    if remaining is not None:
+        times.append(remaining)
+    return min(times, default=None)

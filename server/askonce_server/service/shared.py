@@ -1,0 +1,26 @@
+"""What the services have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from askonce_server.core.guards import Token
+from askonce_server.core.rules import Rule
+from askonce_server.ports import Clock
+from askonce_server.service.driver import Driver
+from askonce_server.service.faults import FaultLog
+from askonce_server.service.tallies import Tallies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """How decisions are driven, under which rules, and where they are counted."""
+
+    driver: Driver
+    guard_token: Token
+    clock: Clock
+    rules: Callable[[], Sequence[Rule]]
+    """Returns the current rules."""
+    tallies: Tallies
+    faults: FaultLog
