@@ -100,7 +100,7 @@ class Sidecar:
         tokens = FillTokens(token_key)
         self._models = models(config, self.store, faults)
         shared = Shared(
-            driver=Driver(self.store.read, self._models),
+            driver=Driver(self.store, self._models),
             guard_token=guard_key,
             clock=clock,
             rules=lambda: self.rules,

@@ -9,10 +9,11 @@ from askonce_server.config.model import Config
 from askonce_server.core.rules import Gray
 from askonce_server.embed import build_queued
 from askonce_server.index import FaissVectorIndex
-from askonce_server.ports import Embedder, EmbedderUnavailable, EntryStore, Verifier
+from askonce_server.ports import Embedder, EmbedderUnavailable, EntryStore, Verifier, VerifierUnavailable
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.models import Models
 from askonce_server.verify import KReciprocalVerifier
+from askonce_server.verify import build_queued as build_judge
 
 _log = logging.getLogger("askonce")
 _FREE_SHARE = 4
@@ -45,5 +46,11 @@ def _embedders(config: Config) -> Mapping[str, Embedder]:
 
 
 def _verifiers(config: Config) -> Mapping[Gray, Verifier]:
-    del config
-    return {Gray.KRECIPROCAL: KReciprocalVerifier()}
+    verifiers: dict[Gray, Verifier] = {Gray.KRECIPROCAL: KReciprocalVerifier()}
+    asked = {rule.semantic.verifier for rule in config.rules if rule.semantic is not None}
+    if config.judge is not None and "judge" in asked:
+        try:
+            verifiers[Gray.JUDGE] = build_judge(config.judge)
+        except VerifierUnavailable as unavailable:
+            _log.error("%s; candidates in the gray band are not served", unavailable)
+    return verifiers

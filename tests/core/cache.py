@@ -59,7 +59,7 @@ class Cache:
         self.entries = store or MemoryEntryStore()
         self.clock, self.tallies = Clock(), Tallies()
         self.tokens = FillTokens(b"k" * 32)
-        driver = Driver(self.entries.read, models or no_models())
+        driver = Driver(self.entries, models or no_models())
         shared = Shared(
             driver=driver,
             guard_token=GuardKey(b"g" * 32),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -64,13 +65,20 @@ def server():
         yield started
 
 
+def lacking(service, part):
+    """Make the service forget a part of what it shares."""
+    return replace(service._shared, **{part: None})
+
+
 FAULTS = {
     "the store cannot be read": lambda s, m: m.setattr(s.store, "read", fail),
     "a view cannot be closed": lambda s, m: m.setattr(s.store, "read", breaking),
     "generations of the wrong type": lambda s, m: m.setattr(s.store, "read", garbage(generations=None)),
     "generations that are no bytes": lambda s, m: m.setattr(s.store, "read", garbage(generations=("a",))),
     "an entry of the wrong type": lambda s, m: m.setattr(s.store, "read", garbage(entry="x")),
-    "the clock": lambda s, m: m.setattr(s._servicer._lookups, "_clock", None),
+    "the clock": lambda s, m: m.setattr(
+        s._servicer._lookups, "_shared", lacking(s._servicer._lookups, "clock")
+    ),
     "a bug in deciding": lambda s, m: m.setattr(lookup, "decide", fail),
     "a bug in planning": lambda s, m: m.setattr(lookup, "plan", fail),
     "a bug in reading the content": lambda s, m: m.setattr(lookup, "read", fail),
@@ -126,12 +134,14 @@ def test_the_sidecar_goes_on_as_if_nothing_had_been(server, monkeypatch, fault):
 STORE_FAULTS = {
     "the store cannot be written": lambda s, m: m.setattr(s.store, "put", fail),
     "the store gives too few results": lambda s, m: m.setattr(s.store, "put", lambda _writes: []),
-    "the clock": lambda s, m: m.setattr(s._servicer._stores, "_clock", None),
+    "the clock": lambda s, m: m.setattr(
+        s._servicer._stores, "_shared", lacking(s._servicer._stores, "clock")
+    ),
     "a bug in looking into the answer": lambda s, m: m.setattr(store, "inspect", fail),
     "a bug in admitting": lambda s, m: m.setattr(store, "why_refuse", fail),
     "a bug in verifying": lambda s, m: m.setattr(s._servicer._tokens, "verify", fail),
     "a bug in converting": lambda s, m: m.setattr(convert, "filed", fail),
-    "no rules": lambda s, m: m.setattr(s._servicer._stores, "_rules", fail),
+    "no rules": lambda s, m: m.setattr(s._servicer._stores, "_shared", lacking(s._servicer._stores, "rules")),
 }
 
 

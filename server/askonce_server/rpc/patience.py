@@ -27,7 +27,12 @@ def patience(
 def cut_off(
     context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]
 ) -> float | None:
-    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
+    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever.
+
+    For a caller that has gone that is long over.
+    """
+    if not context.is_active():
+        return 0.0
     left = _left(context, items)
     return None if left is None else time.monotonic() + left
 

@@ -22,8 +22,9 @@ from askonce_server.core.decision import (
     Recall,
     Verify,
 )
-from askonce_server.ports import ReadView
-from askonce_server.service.models import Models, Read
+from askonce_server.core.reasons import BypassReason
+from askonce_server.ports import EntryStore, ReadView
+from askonce_server.service.models import Models
 
 CutOff = Callable[[], float | None]
 """Says when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
@@ -39,17 +40,17 @@ _RETURN_SECONDS = 0.010
 
 
 class Driver:
-    """Runs decisions to their end. `read` opens a view of the store."""
+    """Runs decisions to their end, over `store` and `models`."""
 
-    def __init__(self, read: Read, models: Models) -> None:
-        self._read = read
+    def __init__(self, store: EntryStore, models: Models) -> None:
+        self._store = store
         self.models = models
 
     def run(self, deciding: Deciding, cut_off: CutOff, *, budget_ms: int | None = None) -> Decision:
         """Decide. `budget_ms` takes the place of the rule's. Raises StoreUnavailable."""
         walk = _Walk(deciding)
         if walk.question is not None:
-            with self._read() as view:
+            with self._store.read() as view:
                 self._over(walk, view)
             self._outside(walk, cut_off, budget_ms)
         return walk.end()
@@ -64,7 +65,7 @@ class Driver:
             view: ReadView | None = None
             for at, walk in enumerate(walks):
                 if isinstance(walk, _Walk) and walk.question is not None:
-                    view = view if view is not None else stack.enter_context(self._read())
+                    view = view if view is not None else stack.enter_context(self._store.read())
                     walks[at] = _caught(self._over, walk, view)
         return [_caught(self._finish, walk, cut_off) if isinstance(walk, _Walk) else walk for walk in walks]
 
@@ -86,11 +87,12 @@ class Driver:
             if isinstance(question, (Embed, Verify)):
                 deadline = deadline or _deadline(budget_ms or question.policy.budget_ms, cut_off)
                 if isinstance(question, Embed):
-                    walk.answer(self.models.embed(question, deadline=deadline))
+                    embedded = self.models.embed(question, deadline=deadline)
+                    walk.answer(BypassReason.OVER_BUDGET if _over(cut_off) else embedded)
                 else:
-                    walk.answer(self.models.verify(question, deadline=deadline, read=self._read))
+                    walk.answer(self.models.verify(question, deadline=deadline, read=self._store.read))
             else:
-                with self._read() as view:
+                with self._store.read() as view:
                     self._over(walk, view)
 
     def _from_store(self, question: Question, view: ReadView) -> Answer:
@@ -129,6 +131,12 @@ class _Walk:
     def end(self) -> Decision:
         assert self._decision is not None
         return self._decision
+
+
+def _over(cut_off: CutOff) -> bool:
+    """Whether the caller has gone, or its time is over: what is asked on its behalf would be for nobody."""
+    by = cut_off()
+    return by is not None and time.monotonic() >= by
 
 
 def _deadline(budget_ms: int, cut_off: CutOff) -> float:
