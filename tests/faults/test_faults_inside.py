@@ -65,9 +65,9 @@ def server():
         yield started
 
 
-def lacking(service, part):
-    """Make the service forget a part of what it shares."""
-    return replace(service._shared, **{part: None})
+def lacking(service, part, patch):
+    """Take a part of what it shares with others from a service."""
+    patch.setattr(service, "_shared", replace(service._shared, **{part: None}))
 
 
 FAULTS = {
@@ -76,9 +76,7 @@ FAULTS = {
     "generations of the wrong type": lambda s, m: m.setattr(s.store, "read", garbage(generations=None)),
     "generations that are no bytes": lambda s, m: m.setattr(s.store, "read", garbage(generations=("a",))),
     "an entry of the wrong type": lambda s, m: m.setattr(s.store, "read", garbage(entry="x")),
-    "the clock": lambda s, m: m.setattr(
-        s._servicer._lookups, "_shared", lacking(s._servicer._lookups, "clock")
-    ),
+    "the clock": lambda s, m: lacking(s._servicer._lookups, "clock", m),
     "a bug in deciding": lambda s, m: m.setattr(lookup, "decide", fail),
     "a bug in planning": lambda s, m: m.setattr(lookup, "plan", fail),
     "a bug in reading the content": lambda s, m: m.setattr(lookup, "read", fail),
@@ -134,14 +132,12 @@ def test_the_sidecar_goes_on_as_if_nothing_had_been(server, monkeypatch, fault):
 STORE_FAULTS = {
     "the store cannot be written": lambda s, m: m.setattr(s.store, "put", fail),
     "the store gives too few results": lambda s, m: m.setattr(s.store, "put", lambda _writes: []),
-    "the clock": lambda s, m: m.setattr(
-        s._servicer._stores, "_shared", lacking(s._servicer._stores, "clock")
-    ),
+    "the clock": lambda s, m: lacking(s._servicer._stores, "clock", m),
     "a bug in looking into the answer": lambda s, m: m.setattr(store, "inspect", fail),
     "a bug in admitting": lambda s, m: m.setattr(store, "why_refuse", fail),
     "a bug in verifying": lambda s, m: m.setattr(s._servicer._tokens, "verify", fail),
     "a bug in converting": lambda s, m: m.setattr(convert, "filed", fail),
-    "no rules": lambda s, m: m.setattr(s._servicer._stores, "_shared", lacking(s._servicer._stores, "rules")),
+    "no rules": lambda s, m: lacking(s._servicer._stores, "rules", m),
 }
 
 

@@ -126,18 +126,18 @@ def test_a_text_is_embedded_once_for_a_miss_and_its_store():
         asked = asking("Embed me once")
         decision = server.gateway.ask(asked)
         assert filed(server.gateway.store(decision.fill_token, answer_for(asked))) == "stored"
-        assert len(service.requests) == 1
+        assert len(service.asked) == 1
         assert verdict(server.gateway.ask(asking("Embed me once, please"))) == "hit semantic"
-        assert len(service.requests) == 2
+        assert len(service.asked) == 2
 
 
 def test_an_exact_hit_embeds_nothing():
     with serving(*[gives([1, 0, 0, 0])] * 4) as service, running(**http(service.url, budget="2s")) as server:
         asked = asking("Once is enough")
         server.gateway.fill(asked)
-        before = len(service.requests)
+        before = len(service.asked)
         assert verdict(server.gateway.ask(asked)) == "hit exact"
-        assert len(service.requests) == before
+        assert len(service.asked) == before
 
 
 def test_a_judge_that_fails_is_a_miss():

@@ -34,7 +34,7 @@ class Played:
         if decision.outcome is not Outcome.MISS:
             return f"bypass {decision.bypass_reason.name.lower()}"
         if self.stored is None:
-            return "miss"
+            return f"miss {decision.deny_reason.name.lower()}" if decision.deny_reason else "miss"
         return (
             "miss, stored"
             if self.stored.stored
@@ -76,6 +76,12 @@ class Played:
         if self.stored is not None and self.stored.entries:
             return self.stored.entries[0].entry_id[:7]
         return ""
+
+    @property
+    def similarity(self) -> str:
+        """How near the candidate was, where that was asked."""
+        candidate = self.decision.candidate
+        return "" if candidate is None or candidate.similarity is None else f"{candidate.similarity:.3f}"
 
     @property
     def kind(self) -> str:
