@@ -10,7 +10,7 @@ from askonce_server.demo.player import play
 
 
 def test_every_case_comes_out_as_expected_in_both_passes(tmp_path):
-    with _sidecar(tmp_path) as target, AskOnce(target) as client:
+    with _sidecar(tmp_path / "demo") as target, AskOnce(target) as client:
         for second in (False, True):
             for played in play(client, cases(), second=second):
                 assert played.as_expected, (
@@ -26,3 +26,4 @@ def test_the_command_prints_a_table_and_succeeds():
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("hit exact") > 20
     assert "Second pass: 25 hits of 31 eligible requests" in done.stdout
+    assert done.stdout.count("hit semantic") == 2
