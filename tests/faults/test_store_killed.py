@@ -6,7 +6,8 @@ import lmdb.verify
 import pytest
 
 from askonce_server.store import open_store
-from ports.entry_store_contract import body_at, key
+from ports.entry_store_contract import body_at, found, key
+from ports.semantic_rows_contract import block, semantic_key, unit
 from ports.store_process import body_of, settings, start
 
 
@@ -19,7 +20,8 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path, durability):
         writer = start("write_loop", folder, name, durability)
         lines = [writer.stdout.readline() for _ in range(rnd.randrange(5, 60))]
         writer.kill()
-        lines += writer.communicate()[0].splitlines(keepends=True)
+        lines += writer.stdout.readlines()  # what was read ahead is lost to `communicate`
+        writer.communicate()
         assert lmdb.verify.verify(str(folder)) == []
         store = open_store(settings(folder, durability=durability))
         for line in lines:
@@ -31,3 +33,63 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path, durability):
                 acknowledged += 1
         store.close()
     assert acknowledged > 50
+
+
+class Rounds:
+    """What each name may hold: what was acknowledged last, or what was tried after it. None: nothing."""
+
+    def __init__(self):
+        self.allowed = {}
+        self.checked = 0
+
+    def hear(self, line):
+        said, number, *names = line.split()
+        for name in dict.fromkeys(names):
+            before = self.allowed.setdefault(name, {None})
+            if said == "try":  # the round is told only later: it stores, or removes
+                self.allowed[name] = before | {int(number), None}
+            else:
+                self.allowed[name] = {int(number) if said == "kept" else None}
+
+    def check(self, store):
+        """Compare every name with what the store has, by key and by vector, and go on from there."""
+        vectors = {vector.tobytes(): None for vector in block(store, dim=384).vectors}
+        for name, allowed in self.allowed.items():
+            both = found(store, semantic_key(name))
+            held = None if both is None else int(both[1].data.split(b":")[1])
+            assert held in allowed, (name, held, allowed)
+            if held is not None:
+                assert both[1].data == body_of(name, held)
+                vectors.pop(unit(held, dim=384), None)
+                self.checked += 1
+            self.allowed[name] = {held}
+        assert not vectors, "a vector has no entry"
+
+
+def kill_semantic_writers(folder, count):
+    rnd, rounds = random.Random(5), Rounds()
+    for number in range(count):
+        writer = start("semantic_loop", folder, f"name-{number % 4}")
+        lines = [writer.stdout.readline() for _ in range(rnd.randrange(5, 120))]
+        writer.kill()
+        lines += writer.stdout.readlines()  # what was read ahead is lost to `communicate`
+        writer.communicate()
+        for line in lines:
+            if line.endswith("\n"):  # else it was cut off by the kill
+                rounds.hear(line)
+        store = open_store(settings(folder))
+        assert store.verify() == []
+        rounds.check(store)
+        store.close()
+    return rounds
+
+
+def test_vectors_and_entries_agree_after_kill_9(tmp_path):
+    assert kill_semantic_writers(tmp_path / "store", 4).checked > 20
+
+
+@pytest.mark.thorough
+def test_vectors_and_entries_agree_after_a_hundred_kills(tmp_path, capsys):
+    rounds = kill_semantic_writers(tmp_path / "store", 100)
+    with capsys.disabled():
+        print(f"\n100 rounds of kill -9 among semantic writes: {rounds.checked} entries checked")  # noqa: T201

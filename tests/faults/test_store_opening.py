@@ -139,7 +139,7 @@ def test_a_disk_with_a_page_or_two_left_never_ends_the_process(tmp_path):
     """LMDB's reader table is a mapped file: were it a hole, touching it on a full disk would be a SIGBUS."""
     with mounted(tmp_path / "disk", "size=1m"):
         outcomes = set()
-        for pages in (1, 3, 8, 24):
+        for pages in (1, 3, 8, 24, 40):
             place = tmp_path / "disk" / f"store-{pages}"
             (tmp_path / "disk" / "ballast").write_bytes(bytes(MIB - pages * 4096))
             ended = run("open_and_use", place, 0)

@@ -1,6 +1,7 @@
 """Another process on a store, for tests: `python store_process.py COMMAND FOLDER …`."""
 
 import os
+import random
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import lmdb  # noqa: E402
 from askonce_server.ports import StoreUnavailable  # noqa: E402
 from askonce_server.store import StoreSettings, open_store  # noqa: E402
 from ports.entry_store_contract import MIB, body_at, key, write  # noqa: E402
+from ports.semantic_rows_contract import semantic_key, told, unit  # noqa: E402
 
 
 def settings(folder, **changes):
@@ -60,6 +62,25 @@ def write_loop(folder, name, durability="commit"):
         batch = [write(f"{name}-{number}-{i}", body=body_of(name, number)) for i in range(1 + number % 3)]
         if store.put(batch) == [None] * len(batch):
             say(f"{number} {len(batch)}")
+
+
+def semantic_loop(folder, name):
+    """Store, replace and remove semantic entries for ever; say what was tried, and what was acknowledged."""
+    store = open_store(settings(folder))
+    rnd = random.Random(name)
+    for number in range(1_000_000):
+        chosen = [f"{name}-{rnd.randrange(30)}" for _ in range(1 + number % 3)]
+        say(f"try {number} {' '.join(chosen)}")
+        if rnd.random() < 0.2:
+            store.remove([semantic_key(each) for each in chosen])
+            say(f"gone {number} {' '.join(chosen)}")
+        elif store.put([told_in_round(each, number) for each in chosen]) == [None] * len(chosen):
+            say(f"kept {number} {' '.join(chosen)}")
+
+
+def told_in_round(name, number):
+    """What round `number` of the semantic loop stores: vector and body tell the round."""
+    return told(name, vector=unit(number, dim=384), body=body_of(name, number))
 
 
 def write_shared(folder, name, count):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from askonce_server.core.entries import ZERO_GENERATION
+from askonce_server.ports import StoreUnavailable
 from askonce_server.store import StoreSettings, open_store
 from ports.entry_store_contract import write
+from ports.semantic_rows_contract import semantic_key, space, state, told
 
 MIB = 1 << 20
 
@@ -41,5 +45,51 @@ def test_a_raised_generation_is_seen_by_the_next_view(tmp_path):
         store.raise_generations({name: value}, at_ms=1)
         with store.read() as view:
             assert view.generations([name]) == (value,)
+    finally:
+        store.close()
+
+
+def test_what_changes_in_a_partition_is_seen_by_the_next_view_whatever_the_last_one_read(tmp_path):
+    store = open_store(StoreSettings(path=tmp_path / "store", max_bytes=16 * MIB))
+    try:
+        store.put([told("a")])
+        number = state(store).sequence
+        for _ in range(2):
+            with store.read() as view:
+                before = view.partition(space())
+                assert before == (number, 1)
+                (one,) = view.stored_vectors(space(), [number])
+                assert one.row == told("a").semantic
+        changed = replace(told("a"), semantic=told("a").semantic._replace(group=b"g"))
+        store.put([changed])
+        with store.read() as view:
+            assert view.partition(space()).rows == 1
+            assert view.partition(space()).sequence > number
+            old, new = view.stored_vectors(space(), [number, view.partition(space()).sequence])
+            assert old is None
+            assert new.row == changed.semantic
+            assert new.entry == view.entry(semantic_key("a"))
+        store.remove([semantic_key("a")])
+        with store.read() as view:
+            assert view.partition(space()) == (0, 0)
+            assert view.stored_vectors(space(), [number, number + 1]) == [None, None]
+    finally:
+        store.close()
+
+
+def test_a_view_that_ended_gives_nothing_of_what_it_read(tmp_path):
+    store = open_store(StoreSettings(path=tmp_path / "store", max_bytes=16 * MIB))
+    try:
+        store.put([told("a")])
+        with store.read() as view:
+            number = view.partition(space()).sequence
+            view.stored_vectors(space(), [number])
+        for ask in (
+            lambda: view.partition(space()),
+            lambda: view.stored_vectors(space(), [number]),
+            lambda: view.vectors(space(), dim=8, limit=1),
+        ):
+            with pytest.raises(StoreUnavailable, match="ended"):
+                ask()
     finally:
         store.close()

@@ -5,6 +5,8 @@
 | entries     | scope key ‖ entry id                 | sealed EntryRecord                                   |
 |             | or partition ‖ entry id              |                                                      |
 | bodies      | scope root ‖ store id                | header length ‖ seal ‖ BodyHeader ‖ the bytes        |
+| stores      | store id                             | sealed StoreRecord                                   |
+| ids         | entry id                             | what the entry's row begins with                     |
 | vectors     | partition ‖ sequence                 | seal ‖ lengths ‖ the vector ‖ VectorRecord           |
 | partitions  | partition                            | sealed PartitionRecord                               |
 | scopes      | scope key                            | sealed ScopeRecord                                   |
@@ -13,9 +15,11 @@
 | meta        | a name below                         | see there                                            |
 
 Numbers are big endian, so that rows sort by them. Ids and names are 32 bytes, times 8 bytes of milliseconds.
-Store ids and sequences ascend: a value above about 2 kB takes whole pages, and rows that arrive in order
-leave fewer pages half empty. They are counted for the whole store and never used again, so that a partition
-whose last vector went may lose its row: whatever is filed there later has a sequence that nobody has seen.
+A row of `stores` holds together what one Store filed: by it a Store is evicted or deleted as a whole, oldest
+first in the order of the rows. Store ids and sequences ascend: a value above about 2 kB takes whole pages,
+and rows that arrive in order leave fewer pages half empty. They are counted for the whole store and never
+used again, so that a partition whose last vector went may lose its row: whatever is filed there later has a
+sequence that nobody has seen.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ ID_BYTES: Final = 32
 GENERATION_BYTES: Final = 16
 TIME_BYTES: Final = 8
 SEQUENCE_BYTES: Final = 8
+STORE_ID_BYTES: Final = 8
 
 META_SCHEMA: Final = b"schema"
 """The layout's number: 4 bytes."""
@@ -60,6 +65,8 @@ class Databases:
 
     entries: Database
     bodies: Database
+    stores: Database
+    ids: Database
     scopes: Database
     expiry: Database
     generations: Database
@@ -88,7 +95,12 @@ def entry_row(key: EntryKey) -> bytes:
 
 def body_row(scope_root: bytes, store_id: int) -> bytes:
     """Return the key of a body's row."""
-    return scope_root + store_id.to_bytes(8, "big")
+    return scope_root + store_row(store_id)
+
+
+def store_row(store_id: int) -> bytes:
+    """Return the key of a Store's row."""
+    return store_id.to_bytes(STORE_ID_BYTES, "big")
 
 
 def vector_row(partition: bytes, sequence: int) -> bytes:

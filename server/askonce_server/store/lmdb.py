@@ -15,19 +15,23 @@ from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreStats, StoreUnavailable
 from askonce_server.store.commits import SWEEP_ROWS, Commit, Committer, commit_transaction
+from askonce_server.store.costs import write_cost
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.faults import describe, is_damage
 from askonce_server.store.jobs import Action, Job, Ticket
 from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY, entry_row
 from askonce_server.store.prepared import Prepared, prepare
-from askonce_server.store.rows import Rows, write_cost
+from askonce_server.store.rows import Rows
 from askonce_server.store.space import Space, used_bytes
+from askonce_server.store.verification import Finding, Verification
 from askonce_server.store.view import LmdbReadView, Readers
 from askonce_server.store.writer import Writer, WriterOptions
 
 _JOB_BYTES: Final = 1024
 """What a waiting write holds in memory besides its body."""
 _DRAIN_SECONDS: Final = 2.0
+_MEND_ROWS: Final = 10_000
+_MEND_SECONDS: Final = 3600.0
 _ANCHOR: Final = struct.Struct(">qq")
 _log = logging.getLogger(__name__)
 
@@ -136,6 +140,27 @@ class LmdbEntryStore:
 
         self._run(action)
         return settled[0]
+
+    def verify(self, *, repair: bool = False) -> list[Finding]:
+        """Return every row that does not agree with the others; with `repair` all of them were mended.
+
+        Reads every row, and holds writers up while it repairs: for a store that is not in use. Raises
+        StoreUnavailable.
+        """
+        if not repair:
+            with self.read() as view:
+                return view.measure(lambda txn: list(Verification(txn, self._opened.databases).findings()))
+        mended: list[Finding] = []
+        some: list[Finding] = []
+
+        def action(rows: Rows, _: Space) -> None:
+            some[:] = rows.mend(limit=_MEND_ROWS)
+
+        while True:
+            self._run(action, timeout=_MEND_SECONDS)
+            if not some:
+                return mended
+            mended += some
 
     def problem(self) -> str | None:
         """Say why the store cannot be used now, or None when it can."""

@@ -17,10 +17,10 @@ from askonce_server.ports import (
     StoreUnavailable,
     VectorBlock,
 )
+from askonce_server.store.costs import write_cost
 from askonce_server.store.layout import body_row, entry_row
 from askonce_server.store.memory_rows import MemoryRows
 from askonce_server.store.prepared import Prepared, prepare
-from askonce_server.store.rows import write_cost
 from askonce_server.store.space import MIB
 
 _log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ import numpy as np
 
 from askonce_server.core.entries import Body, Entry, EntryKey, SemanticRow
 from askonce_server.ports import PartitionState, StoredVector, VectorBlock
+from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost, write_cost
 from askonce_server.store.layout import body_row, entry_row
 from askonce_server.store.prepared import Prepared
-from askonce_server.store.rows import ENTRY_COST, PARTITION_COST, body_cost, value_cost, write_cost
 from askonce_server.store.vectors import row_bytes
 
 
@@ -146,7 +146,7 @@ class MemoryRows:
         if sequence is None:
             return 0
         _, semantic = self.partitions[row[:32]].vectors[sequence]
-        return value_cost(row_bytes(semantic)) + PARTITION_COST
+        return vector_cost(row_bytes(semantic))
 
     def _released(self, rows: Iterable[bytes]) -> Counter[bytes]:
         entries = [self.entries[row] for row in rows if row in self.entries]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import struct
 from typing import Final
 
-from askonce_server.core.entries import Answer, Body, EntryKey, Generations, Write
+from askonce_server.core.entries import Answer, Body, EntryKey, Generations, SemanticRow, Write
 from askonce_server.core.reasons import Matcher
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store.commits import Commit, commit_transaction
@@ -40,24 +41,29 @@ def _try_canary(store: LmdbEntryStore) -> None:
     """Write, read and remove an entry, also in a store that is full. Raises StoreUnavailable."""
     canary = _canary()
     store.put_regardless(canary, timeout=_CANARY_SECONDS)
+    key = canary.keys[0]
     with store.read() as view:
-        entry = view.entry(canary.keys[0])
+        entry = view.entry(key)
         body = None if entry is None else view.body(entry)
+        (vector,) = view.stored_vectors(key.partition, [view.partition(key.partition).sequence])
     if entry is None or entry.answer != canary.answer or body != canary.body:
         raise StoreUnavailable("what was written was not found again")
+    if vector is None or vector.row != canary.semantic:
+        raise StoreUnavailable("a vector that was written was not found again")
     store.remove(canary.keys)
     with store.read() as view:
-        if view.entry(canary.keys[0]) is not None or view.body(entry) is not None:
+        if view.entry(key) or view.body(entry) or view.partition(key.partition).rows:
             raise StoreUnavailable("what was removed was still found")
 
 
 def _canary() -> Write:
     """Return an entry under a scope of its own that has expired long ago, should it ever be left behind."""
     key = EntryKey(
-        matcher=Matcher.EXACT,
+        matcher=Matcher.SEMANTIC,
         scope_key=secrets.token_bytes(ID_BYTES),
         fingerprint=secrets.token_bytes(ID_BYTES),
         entry_id=secrets.token_bytes(ID_BYTES),
+        partition=secrets.token_bytes(ID_BYTES),
     )
     return Write(
         scope_root=secrets.token_bytes(ID_BYTES),
@@ -65,4 +71,5 @@ def _canary() -> Write:
         keys=(key,),
         answer=Answer(rule_id="canary", start_ms=0, store_ms=0, expire_ms=1, stream=False),
         body=Body(secrets.token_bytes(4096), "application/octet-stream"),
+        semantic=SemanticRow(struct.pack("<2f", 0.6, 0.8), secrets.token_bytes(ID_BYTES)),
     )

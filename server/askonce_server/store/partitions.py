@@ -9,12 +9,13 @@ import numpy as np
 from askonce_server.core.entries import EntryKey, SemanticRow
 from askonce_server.core.reasons import Matcher
 from askonce_server.ports import PartitionState, StoredVector, VectorBlock
+from askonce_server.storage.v1.record_pb2 import EntryRecord, PartitionRecord
 from askonce_server.store.layout import ID_BYTES, Databases, Transaction, vector_row
-from askonce_server.store.records import decode_entry, entry_of
+from askonce_server.store.pages import put_last
+from askonce_server.store.records import decode_record, entry_of
 from askonce_server.store.seals import Readable
 from askonce_server.store.vectors import (
     VECTOR_START,
-    decode_partition,
     decode_vector,
     encode_partition,
     encode_vector,
@@ -36,7 +37,7 @@ class Partitions:
         value = self._txn.get(partition, db=self._databases.partitions)
         if value is None:
             return PartitionState(0, 0)
-        record = decode_partition(partition, value)
+        record = decode_record(PartitionRecord, partition, value)
         return self.count(partition) if record is None else PartitionState(record.sequence, record.rows)
 
     def count(self, partition: bytes) -> PartitionState:
@@ -70,8 +71,7 @@ class Partitions:
         if found is None:
             return None
         row = partition + found.entry_id
-        value = self._txn.get(row, db=self._databases.entries)
-        record = None if value is None else decode_entry(row, value)
+        record = decode_record(EntryRecord, row, self._txn.get(row, db=self._databases.entries))
         if record is None or record.sequence != sequence:
             return None
         key = EntryKey(Matcher.SEMANTIC, record.scope_key, record.fingerprint, found.entry_id, partition)
@@ -96,7 +96,7 @@ class PartitionRows(Partitions):
     def file(self, key: EntryKey, semantic: SemanticRow, *, sequence: int) -> None:
         """File the vector of the entry at `key` under `sequence`, and count it."""
         row = vector_row(key.partition, sequence)
-        self._txn.put(row, encode_vector(row, key.entry_id, semantic), db=self._databases.vectors)
+        put_last(self._txn, self._databases.vectors, row, encode_vector(row, key.entry_id, semantic))
         self._count(key.partition, key.scope_key, 1, newest=sequence)
 
     def remove(self, partition: bytes, scope_key: bytes, sequence: int) -> None:
@@ -113,7 +113,7 @@ class PartitionRows(Partitions):
         """Count a vector that was filed or removed. A damaged row is written anew from the vectors."""
         database = self._databases.partitions
         value = self._txn.get(partition, db=database)
-        record = None if value is None else decode_partition(partition, value)
+        record = decode_record(PartitionRecord, partition, value)
         if value is None:
             state = PartitionState(newest or 0, change)
         elif record is None:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from struct import Struct, error
-from typing import Final
+from typing import Final, TypeVar
 from zlib import crc32
 
 from google.protobuf.message import DecodeError
 
 from askonce_server.core.entries import Answer, Body, Entry, EntryKey, Generations, Usage
-from askonce_server.storage.v1.record_pb2 import BodyHeader, EntryRecord, ScopeRecord
+from askonce_server.storage.v1.record_pb2 import (
+    BodyHeader,
+    EntryRecord,
+    PartitionRecord,
+    ScopeRecord,
+    StoreRecord,
+)
 from askonce_server.store.layout import GENERATION_BYTES, SCHEMA, TIME_BYTES
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.seals import MAX_RECORD_BYTES, Damaged, Readable, seal, unseal
 
+Record = TypeVar("Record", EntryRecord, ScopeRecord, StoreRecord, PartitionRecord)
 _BODY_PREFIX: Final = Struct(">II")
 
 
@@ -48,13 +55,13 @@ def encode_entry(row: bytes, key: EntryKey, prepared: Prepared, *, store_id: int
     return seal(row, record.SerializeToString())
 
 
-def decode_entry(row: bytes, value: Readable) -> EntryRecord | None:
-    """Return the record in an entry's row, or None when it is damaged or of another layout."""
-    payload = unseal(row, value)
+def decode_record(kind: type[Record], row: Readable, value: Readable | None) -> Record | None:
+    """Return the record of `kind` in a row, or None when it is absent, damaged or of another layout."""
+    payload = None if value is None else unseal(row, value)
     if payload is None:
         return None
     try:
-        record = EntryRecord.FromString(payload)
+        record = kind.FromString(payload)
     except DecodeError:
         return None
     return record if record.schema == SCHEMA else None
@@ -78,10 +85,13 @@ def entry_of(key: EntryKey, record: EntryRecord) -> Entry | None:
     return Entry(key, answer, record.scope_root, record.store_id, record.body_bytes)
 
 
-def encode_body(row: bytes, header: BodyHeader, data: Readable) -> bytes:
+def encode_body(row: bytes, prepared: Prepared) -> bytes:
     """Return the value of a body's row."""
-    head = header.SerializeToString()
-    return b"".join((_BODY_PREFIX.pack(len(head), crc32(head, crc32(row))), head, data))
+    body = prepared.write.body
+    head = BodyHeader(
+        schema=SCHEMA, content_type=body.content_type, content_sha256=prepared.content_sha256
+    ).SerializeToString()
+    return b"".join((_BODY_PREFIX.pack(len(head), crc32(head, crc32(row))), head, body.data))
 
 
 def decode_header(row: bytes, value: Readable) -> tuple[BodyHeader, int] | None:
@@ -118,18 +128,6 @@ def decode_body(row: bytes, value: Readable, *, body_bytes: int) -> Body | None:
     if hashlib.sha256(data).digest() != header.content_sha256:
         return None
     return Body(data, header.content_type)
-
-
-def decode_scope(row: bytes, value: Readable) -> ScopeRecord | None:
-    """Return the record in a scope's row, or None when it is damaged or of another layout."""
-    payload = unseal(row, value)
-    if payload is None:
-        return None
-    try:
-        record = ScopeRecord.FromString(payload)
-    except DecodeError:
-        return None
-    return record if record.schema == SCHEMA else None
 
 
 def encode_generation(value: bytes, at_ms: int) -> bytes:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import mmap
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from itertools import islice
 
 from askonce_server.core.entries import ZERO_GENERATION, EntryKey, Generations, SemanticRow
-from askonce_server.storage.v1.record_pb2 import BodyHeader, EntryRecord, ScopeRecord
+from askonce_server.storage.v1.record_pb2 import EntryRecord
+from askonce_server.store.bodies import BodyRows
+from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost
 from askonce_server.store.layout import (
     ID_BYTES,
     META_NEXT_SEQUENCE,
     META_NEXT_STORE_ID,
     META_TOUCHED,
-    SCHEMA,
     Database,
     Databases,
     Transaction,
-    body_row,
     entry_row,
     expiry_row,
     split_expiry_row,
@@ -26,44 +24,14 @@ from askonce_server.store.layout import (
 from askonce_server.store.partitions import PartitionRows
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.records import (
-    decode_entry,
     decode_generation,
-    decode_header,
-    decode_scope,
-    encode_body,
+    decode_record,
     encode_entry,
     encode_generation,
     same_generations,
 )
-from askonce_server.store.seals import seal
-from askonce_server.store.vectors import row_bytes
-
-PAGE_BYTES: Final = mmap.PAGESIZE
-"""LMDB takes the page size of the machine that makes the file."""
-_MAX_IN_LEAF: Final = PAGE_BYTES // 2 - 48
-"""A longer value has pages of its own (half a page less headers)."""
-ENTRY_COST: Final = 1024
-"""What one entry takes besides the body: its row, its expiry row and its share of inner pages."""
-PARTITION_COST: Final = 256
-"""What the row of a partition takes."""
-
-
-def value_cost(value_bytes: int) -> int:
-    """Return how many bytes of pages a value takes, at most: one that fits into a leaf may have it alone."""
-    return PAGE_BYTES if value_bytes <= _MAX_IN_LEAF else -(-value_bytes // PAGE_BYTES) * PAGE_BYTES
-
-
-def body_cost(body_bytes: int) -> int:
-    """Return how many bytes of pages a body takes, at most."""
-    return value_cost(body_bytes + 256)
-
-
-def write_cost(prepared: Prepared) -> int:
-    """Return how many bytes of pages a write takes, at most."""
-    semantic = prepared.write.semantic
-    vectors = sum(1 for key in prepared.keys if key.partition)
-    vector = 0 if semantic is None else value_cost(row_bytes(semantic)) + PARTITION_COST
-    return body_cost(len(prepared.write.body.data)) + ENTRY_COST * len(prepared.keys) + vector * vectors
+from askonce_server.store.scopes import ScopeRows
+from askonce_server.store.verification import Finding, Verification
 
 
 def current_generations(txn: Transaction, database: Database, names: Sequence[bytes]) -> tuple[bytes, ...]:
@@ -75,12 +43,14 @@ def current_generations(txn: Transaction, database: Database, names: Sequence[by
 class Rows:
     """The rows of one store, seen and changed by one write transaction."""
 
-    __slots__ = ("_databases", "_partitions", "_txn", "changed")
+    __slots__ = ("_bodies", "_databases", "_partitions", "_scopes", "_txn", "changed")
 
     def __init__(self, txn: Transaction, databases: Databases) -> None:
         self._txn = txn
         self._databases = databases
+        self._bodies = BodyRows(txn, databases)
         self._partitions = PartitionRows(txn, databases)
+        self._scopes = ScopeRows(txn, databases)
         self.changed = False
         """Whether there is anything to commit."""
 
@@ -98,25 +68,18 @@ class Rows:
     def file(self, prepared: Prepared) -> None:
         """File a write under each of its keys, in place of what was there."""
         self.changed = True
-        rows = {entry_row(key): key for key in prepared.keys}
+        write, rows = prepared.write, {entry_row(key): key for key in prepared.keys}
         self._remove_records(self._records(rows))
-        write = prepared.write
         store_id = self._next(META_NEXT_STORE_ID)
-        body = body_row(write.scope_root, store_id)
-        header = BodyHeader(
-            schema=SCHEMA,
-            references=len(rows),
-            content_type=write.body.content_type,
-            content_sha256=prepared.content_sha256,
-        )
+        self._bodies.file(prepared, store_id=store_id, entries=list(rows))
         databases = self._databases
-        self._txn.put(body, encode_body(body, header, write.body.data), db=databases.bodies)
         for row, key in rows.items():
             sequence = self._file_vector(key, write.semantic)
             value = encode_entry(row, key, prepared, store_id=store_id, sequence=sequence)
             self._txn.put(row, value, db=databases.entries)
             self._txn.put(expiry_row(write.answer.expire_ms, row), b"", db=databases.expiry)
-            self._count_in(key.scope_key, prepared)
+            self._txn.put(key.entry_id, key.prefix, db=databases.ids)
+            self._scopes.count_in(key.scope_key, write)
 
     def _file_vector(self, key: EntryKey, semantic: SemanticRow | None) -> int:
         """File the vector of a semantic entry and return its sequence, else 0."""
@@ -125,6 +88,18 @@ class Rows:
         sequence = self._next(META_NEXT_SEQUENCE)
         self._partitions.file(key, semantic, sequence=sequence)
         return sequence
+
+    def mend(self, *, limit: int) -> list[Finding]:
+        """Mend at most `limit` rows that do not agree; return what was found and mended."""
+        found = list(islice(Verification(self._txn, self._databases).findings(), limit))
+        self.changed = self.changed or bool(found)
+        for finding in found:
+            database = getattr(self._databases, finding.database)
+            if finding.value is None:
+                self._txn.delete(finding.row, db=database)
+            else:
+                self._txn.put(finding.row, finding.value, db=database)
+        return found
 
     def touch(self) -> None:
         """Change something that means nothing, to see whether anything can be written."""
@@ -173,52 +148,31 @@ class Rows:
         total = ENTRY_COST * len(records)
         for row, record in records.items():
             if size := record.sequence and self._partitions.vector_size(row[:ID_BYTES], record.sequence):
-                total += value_cost(size)
-        for body, released in self._released(records).items():
-            value = self._txn.get(body, db=self._databases.bodies)
-            found = None if value is None else decode_header(body, value)
-            if value is not None and found is not None and found[0].references <= released:
-                total += body_cost(len(value) - found[1])
+                total += vector_cost(size)
+        for (scope_root, store_id), entries in _by_store(records).items():
+            if freed := self._bodies.freed(scope_root, store_id, entries):
+                total += body_cost(freed)
         return total
 
     def _records(self, rows: Iterable[bytes]) -> dict[bytes, EntryRecord]:
         """Return the sound records at `rows`. A damaged one is treated as absent and written over."""
-        records = {}
-        for row in rows:
-            value = self._txn.get(row, db=self._databases.entries)
-            record = None if value is None else decode_entry(row, value)
-            if record is not None:
-                records[row] = record
-        return records
+        found = ((row, self._txn.get(row, db=self._databases.entries)) for row in rows)
+        decoded = ((row, decode_record(EntryRecord, row, value)) for row, value in found)
+        return {row: record for row, record in decoded if record is not None}
 
     def _remove_records(self, records: Mapping[bytes, EntryRecord]) -> None:
         self.changed = self.changed or bool(records)
+        databases = self._databases
         for row, record in records.items():
-            self._txn.delete(row, db=self._databases.entries)
-            self._txn.delete(expiry_row(record.expire_ms, row), db=self._databases.expiry)
             prefix = row[:ID_BYTES]
+            self._txn.delete(row, db=databases.entries)
+            self._txn.delete(expiry_row(record.expire_ms, row), db=databases.expiry)
+            self._txn.delete(row[ID_BYTES:], db=databases.ids)
             if record.sequence:
                 self._partitions.remove(prefix, record.scope_key, record.sequence)
-            self._count_out(record.scope_key or prefix, record.body_bytes)
-        for body, released in self._released(records).items():
-            self._release(body, released)
-
-    @staticmethod
-    def _released(records: Mapping[bytes, EntryRecord]) -> Counter[bytes]:
-        return Counter(body_row(record.scope_root, record.store_id) for record in records.values())
-
-    def _release(self, body: bytes, released: int) -> None:
-        """Take `released` references from a body; at none left the row goes."""
-        value = self._txn.get(body, db=self._databases.bodies)
-        found = None if value is None else decode_header(body, value)
-        if value is None:
-            return
-        if found is None or found[0].references <= released:
-            self._txn.delete(body, db=self._databases.bodies)
-            return
-        header, start = found
-        header.references -= released
-        self._txn.put(body, encode_body(body, header, bytes(value[start:])), db=self._databases.bodies)
+            self._scopes.count_out(record.scope_key or prefix, record.body_bytes)
+        for (scope_root, store_id), entries in _by_store(records).items():
+            self._bodies.release(scope_root, store_id, entries)
 
     def _next(self, counter: bytes) -> int:
         """Return a number of `counter` that was never given before."""
@@ -227,25 +181,10 @@ class Rows:
         self.set_meta(counter, (number + 1).to_bytes(8, "big"))
         return number
 
-    def _scope(self, scope_key: bytes) -> ScopeRecord:
-        value = self._txn.get(scope_key, db=self._databases.scopes)
-        record = None if value is None else decode_scope(scope_key, value)
-        return ScopeRecord(schema=SCHEMA) if record is None else record
 
-    def _count_in(self, scope_key: bytes, prepared: Prepared) -> None:
-        write, record = prepared.write, self._scope(scope_key)
-        record.entries += 1
-        record.bytes += len(write.body.data)
-        record.rule_id = write.answer.rule_id
-        record.generation_names[:] = write.generations.names
-        record.generations[:] = write.generations.values
-        self._txn.put(scope_key, seal(scope_key, record.SerializeToString()), db=self._databases.scopes)
-
-    def _count_out(self, scope_key: bytes, body_bytes: int) -> None:
-        record = self._scope(scope_key)
-        if record.entries <= 1:
-            self._txn.delete(scope_key, db=self._databases.scopes)
-            return
-        record.entries -= 1
-        record.bytes = max(record.bytes - body_bytes, 0)
-        self._txn.put(scope_key, seal(scope_key, record.SerializeToString()), db=self._databases.scopes)
+def _by_store(records: Mapping[bytes, EntryRecord]) -> dict[tuple[bytes, int], list[bytes]]:
+    """Return the rows of `records` by the scope root and id of their Store."""
+    stores: dict[tuple[bytes, int], list[bytes]] = {}
+    for row, record in records.items():
+        stores.setdefault((record.scope_root, record.store_id), []).append(row)
+    return stores

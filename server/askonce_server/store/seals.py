@@ -28,7 +28,7 @@ def seal(row: bytes, payload: bytes) -> bytes:
     return _SEAL.pack(crc32(payload, crc32(row))) + payload
 
 
-def unseal(row: bytes, value: Readable) -> bytes | None:
+def unseal(row: Readable, value: Readable) -> bytes | None:
     """Return what was sealed for `row`, or None when it is damaged."""
     if not _SEAL.size <= len(value) <= MAX_RECORD_BYTES:
         return None

@@ -13,8 +13,8 @@ from typing import Final
 
 import lmdb
 
+from askonce_server.store.costs import PAGE_BYTES
 from askonce_server.store.layout import Databases, Transaction
-from askonce_server.store.rows import PAGE_BYTES
 
 MIB: Final = 1 << 20
 _HEADROOM_BYTES: Final = 64 * MIB

@@ -16,7 +16,7 @@ from askonce_server.core.entries import SemanticRow
 from askonce_server.ports import PartitionState
 from askonce_server.storage.v1.record_pb2 import PartitionRecord, VectorRecord
 from askonce_server.store.layout import ID_BYTES, SCHEMA
-from askonce_server.store.seals import Readable, seal, unseal
+from askonce_server.store.seals import Readable, seal
 
 VECTOR_START: Final = 12
 """Where the vector begins in its row's value."""
@@ -103,15 +103,3 @@ def encode_partition(partition: bytes, state: PartitionState, scope_key: bytes) 
     """Return the value of a partition's row."""
     record = PartitionRecord(schema=SCHEMA, sequence=state.sequence, rows=state.rows, scope_key=scope_key)
     return seal(partition, record.SerializeToString())
-
-
-def decode_partition(partition: bytes, value: Readable) -> PartitionRecord | None:
-    """Return the record in a partition's row, or None when it is damaged or of another layout."""
-    payload = unseal(partition, value)
-    if payload is None:
-        return None
-    try:
-        record = PartitionRecord.FromString(payload)
-    except DecodeError:
-        return None
-    return record if record.schema == SCHEMA else None

@@ -10,9 +10,10 @@ import lmdb
 
 from askonce_server.core.entries import Body, Entry, EntryKey
 from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
+from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
 from askonce_server.store.partitions import Partitions
-from askonce_server.store.records import decode_body, decode_entry, entry_of
+from askonce_server.store.records import decode_body, decode_record, entry_of
 from askonce_server.store.rows import current_generations
 from askonce_server.store.seals import Damaged
 from askonce_server.store.snapshot import Snapshot
@@ -130,7 +131,7 @@ class LmdbReadView:
             value = self._open().get(row, db=self._readers.databases.entries)
         except lmdb.Error as fault:
             raise self._readers.unreadable(fault) from fault
-        record = None if value is None else decode_entry(row, value)
+        record = decode_record(EntryRecord, row, value)
         entry = None if record is None else entry_of(key, record)
         if entry is not None:
             self._known.keep_entry(row, entry)

@@ -73,17 +73,25 @@ class PartitionRecord(_message.Message):
     scope_key: bytes
     def __init__(self, schema: _Optional[int] = ..., sequence: _Optional[int] = ..., rows: _Optional[int] = ..., scope_key: _Optional[bytes] = ...) -> None: ...
 
-class BodyHeader(_message.Message):
-    __slots__ = ("schema", "references", "content_type", "content_sha256")
+class StoreRecord(_message.Message):
+    __slots__ = ("schema", "scope_root", "entries")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
-    REFERENCES_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_ROOT_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    scope_root: bytes
+    entries: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, schema: _Optional[int] = ..., scope_root: _Optional[bytes] = ..., entries: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class BodyHeader(_message.Message):
+    __slots__ = ("schema", "content_type", "content_sha256")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
     CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_SHA256_FIELD_NUMBER: _ClassVar[int]
     schema: int
-    references: int
     content_type: str
     content_sha256: bytes
-    def __init__(self, schema: _Optional[int] = ..., references: _Optional[int] = ..., content_type: _Optional[str] = ..., content_sha256: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, schema: _Optional[int] = ..., content_type: _Optional[str] = ..., content_sha256: _Optional[bytes] = ...) -> None: ...
 
 class ScopeRecord(_message.Message):
     __slots__ = ("schema", "generation_names", "generations", "entries", "bytes", "rule_id")
