@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+
 from gateways.golang import CLIENT, ROOT, STATICCHECK, TOOLS, needs_go, race, run
 
 SECONDS = 600
