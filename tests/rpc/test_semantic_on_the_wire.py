@@ -13,7 +13,7 @@ from rpc.answers import answer_for, storing
 from rpc.harness import running
 from rpc.replies import filed, malformed, outcome, verdict
 from rpc.requests import describe, request, seconds, turns, with_body
-from rpc.semantic import DIM, asking, at, semantic
+from rpc.semantic import DIM, asking, at, semantic, semantic_rule
 
 FIRST = "How do I reset my password?"
 AGAIN = "How can I reset my password?"
@@ -320,3 +320,49 @@ def test_budgets_and_deadlines_are_kept_for_texts_too(server, tenant):
         request(asking(FIRST, at(1), tenant=tenant), budget=seconds(0.02)), timeout=5
     ).decision
     assert outcome(decision) == "miss"
+
+
+def template(slot):
+    """A prompt of 1.5 kB whose only changing part is `slot`, of twenty words."""
+    rules = " ".join(
+        f"Rule {number}: keep the customer's words and name the article it falls under."
+        for number in range(18)
+    )
+    return f"You sort letters of customers. {rules} The letter: {slot}. Answer with one label."
+
+
+def test_one_template_filled_in_fifty_ways_never_hits(server, tenant):
+    """Their vectors may be equal: what a model reads of a long text hardly changes with one slot."""
+    nouns = "kettle lamp carpet bicycle printer ladder jacket camera guitar blender".split()
+    verbs = "leaks hums faded squeaks jammed".split()
+    end = "since the week after I unpacked it and nobody told me why so far"
+    slots = [f"my {noun} from the shop in Bergen {verb} {end}" for noun in nouns for verb in verbs]
+    assert len(slots) == 50
+    for slot in slots:
+        asked = asking(template(slot), at(1), tenant=tenant)
+        decision = server.gateway.ask(asked)
+        assert outcome(decision) == "miss", slot
+        assert filed(server.gateway.store(decision.fill_token, answer_for(asked, slot))) == "stored"
+
+
+def test_a_text_longer_than_the_model_reads_is_left_alone():
+    with running(
+        embedders={"minilm": {"kind": "onnx"}}, rules=[semantic_rule(embedder="minilm", budget="5s")]
+    ) as one:
+        long = "The same beginning of a very long story. " * 100
+        for end in ("What is the weather?", "Who won the match?"):
+            asked = asking(long + end)
+            decision = one.gateway.ask(asked)
+            assert [(skip.matcher, skip.reason) for skip in decision.skipped] == [(3, 16)]
+            stored = one.gateway.store(decision.fill_token, answer_for(asked, end))
+            assert [entry.kind for entry in stored.entries] == [1, 2]
+
+
+def test_the_packaged_model_finds_a_reworded_question():
+    with running(
+        embedders={"minilm": {"kind": "onnx"}}, rules=[semantic_rule(embedder="minilm", budget="5s")]
+    ) as one:
+        one.gateway.fill(asking(FIRST))
+        found = one.gateway.ask(asking(AGAIN))
+        assert verdict(found) == "hit semantic"
+        assert found.candidate.similarity > 0.98
