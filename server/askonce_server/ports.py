@@ -30,6 +30,17 @@ class StoreStats:
     limit_bytes: int
 
 
+class Swept(NamedTuple):
+    """What one step of sweeping removed."""
+
+    expired: int = 0
+    """Entries past their ttl."""
+    readers: int = 0
+    """Slots of readers that had been killed."""
+    more: bool = False
+    """Whether there is more to remove now."""
+
+
 class PartitionState(NamedTuple):
     """What tells whether an index still agrees with the store."""
 
@@ -93,6 +104,12 @@ class EntryStore(Protocol):
 
         A result is None when stored, else GENERATION_CHANGED, STORE_FULL or STORE_FAILED. Waits no longer
         than the store's write timeout; what is not acknowledged by then is STORE_FAILED. Never raises.
+        """
+
+    def sweep(self, now_ms: int) -> Swept:
+        """Remove a bounded number of the entries that nobody can be served any more.
+
+        Raises StoreUnavailable.
         """
 
     def problem(self) -> str | None:

@@ -293,6 +293,40 @@ class EntryStoreContract:
         assert body_at(store, key("another")) == bytes(100_000)
         assert found(store, key(old[0])) is None
 
+    def test_sweeping_removes_what_has_expired_and_nothing_else(self, store):
+        store.put([write("old", expire_ms=NOW_MS + 1_000), write("new", expire_ms=NOW_MS + 2_000)])
+        old = found(store, key("old"))[0]
+        assert store.sweep(NOW_MS + 999).expired == 0
+        swept = store.sweep(NOW_MS + 1_000)
+        assert (swept.expired, swept.more) == (2, False)
+        assert found(store, key("old")) is None
+        with store.read() as view:
+            assert view.body(old) is None
+        assert body_at(store, key("new")) == b"answer to new"
+        assert store.stats().entries == 2
+
+    def test_what_may_be_served_stale_is_kept_for_that_long(self, store):
+        store.put([replace(write("q", expire_ms=NOW_MS + 1_000), stale_ms=5_000)])
+        assert store.sweep(NOW_MS + 5_999).expired == 0
+        assert body_at(store, key("q")) == b"answer to q"
+        store.put([write("q", expire_ms=NOW_MS + 1_000)])
+        assert store.sweep(NOW_MS + 1_000).expired == 2
+        assert store.stats().entries == 0
+
+    def test_an_entry_that_was_stored_again_is_not_swept_with_its_old_ttl(self, store):
+        store.put([write("q", expire_ms=NOW_MS + 1_000)])
+        store.put([write("q", body=b"newer", expire_ms=NOW_MS + 9_000)])
+        assert store.sweep(NOW_MS + 1_000).expired == 0
+        assert body_at(store, key("q")) == b"newer"
+
+    def test_sweeping_goes_on_until_nothing_is_left(self, store):
+        store.put([write(f"q{i}", expire_ms=NOW_MS) for i in range(500)])
+        swept = [store.sweep(NOW_MS)]
+        while swept[-1].more:
+            swept.append(store.sweep(NOW_MS))
+        assert sum(one.expired for one in swept) == 1_000
+        assert store.stats().entries == 0
+
     def test_what_cannot_be_stored_at_all_is_refused_alone(self, store):
         no_keys = replace(write("a"), keys=())
         short = replace(write("b"), scope_root=b"short")
@@ -341,6 +375,8 @@ class EntryStoreContract:
             pass
         with pytest.raises(StoreUnavailable):
             store.stats()
+        with pytest.raises(StoreUnavailable):
+            store.sweep(NOW_MS)
 
     def test_a_store_that_works_has_no_problem(self, store):
         store.put([write("q")])

@@ -202,6 +202,13 @@ class SemanticRowsContract:
         assert state(store).rows < len(names)
         assert state(store).rows == len(sequences(store))
 
+    def test_sweeping_removes_vectors_with_their_entries(self, store):
+        store.put([told("old", expire_ms=NOW_MS + 1_000), told("new", expire_ms=NOW_MS + 2_000)])
+        assert store.sweep(NOW_MS + 1_000).expired == 2
+        assert state(store).rows == len(sequences(store)) == 1
+        assert store.sweep(NOW_MS + 2_000).expired == 2
+        assert state(store) == (0, 0)
+
     def test_replacing_over_and_over_takes_no_more_room(self, store):
         for round_ in range(3):
             store.put([told(f"q{i}", vector=unit(round_, dim=384)) for i in range(10)])

@@ -55,6 +55,14 @@ def inside_write(folder):
         time.sleep(600)
 
 
+def inside_read(folder):
+    """Hold a read transaction for ever."""
+    store = open_store(settings(folder), exclusive=False)
+    with store.read():
+        say("inside")
+        time.sleep(600)
+
+
 def write_loop(folder, name, durability="commit"):
     """Store for ever; say each name once it is acknowledged."""
     store = open_store(settings(folder, durability=durability))

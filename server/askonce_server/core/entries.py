@@ -119,6 +119,13 @@ class Write:
     body: Body
     semantic: SemanticRow | None = None
     """There when a key is a semantic one."""
+    stale_ms: int = 0
+    """How long after its ttl the answer is kept, since it may be served stale."""
+
+    @property
+    def remove_ms(self) -> int:
+        """When the entries may be removed."""
+        return self.answer.expire_ms + self.stale_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Adapters of the EntryStore port.
 
 `open_store` gives the embedded store on LMDB, `MemoryEntryStore` its twin for tests, `UnavailableStore`
-what stands in for a store that cannot be opened, and `ReopeningStore` tries again.
+what stands in for a store that cannot be opened, and `ReopeningStore` tries again. `Sweeper` keeps one clean.
 """
 
 from askonce_server.store.environment import Durability, StoreSettings
@@ -9,6 +9,7 @@ from askonce_server.store.lmdb import LmdbEntryStore
 from askonce_server.store.memory import MemoryEntryStore
 from askonce_server.store.opening import open_store
 from askonce_server.store.reopening import ReopeningStore
+from askonce_server.store.sweeper import Sweeper, SweeperStats
 from askonce_server.store.unavailable import UnavailableStore
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "MemoryEntryStore",
     "ReopeningStore",
     "StoreSettings",
+    "Sweeper",
+    "SweeperStats",
     "UnavailableStore",
     "open_store",
 ]

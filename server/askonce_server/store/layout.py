@@ -10,7 +10,7 @@
 | vectors     | partition ‖ sequence                 | seal ‖ lengths ‖ the vector ‖ VectorRecord           |
 | partitions  | partition                            | sealed PartitionRecord                               |
 | scopes      | scope key                            | sealed ScopeRecord                                   |
-| expiry      | expire time ‖ the entry's row        | empty                                                |
+| expiry      | time to remove ‖ the entry's row     | empty                                                |
 | generations | name                                 | value (16 bytes) ‖ time of the last raise            |
 | meta        | a name below                         | see there                                            |
 
@@ -108,11 +108,11 @@ def vector_row(partition: bytes, sequence: int) -> bytes:
     return partition + sequence.to_bytes(SEQUENCE_BYTES, "big")
 
 
-def expiry_row(expire_ms: int, row: bytes) -> bytes:
+def expiry_row(remove_ms: int, row: bytes) -> bytes:
     """Return the key of the expiry row of the entry at `row`."""
-    return max(expire_ms, 0).to_bytes(TIME_BYTES, "big") + row
+    return max(remove_ms, 0).to_bytes(TIME_BYTES, "big") + row
 
 
 def split_expiry_row(key: bytes) -> tuple[int, bytes]:
-    """Return the expire time in an expiry row's key, and the row of its entry."""
+    """Return the time in an expiry row's key, and the row of its entry."""
     return int.from_bytes(key[:TIME_BYTES], "big"), key[TIME_BYTES:]

@@ -13,7 +13,7 @@ from typing import Final
 from askonce_server.clock import Anchor
 from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import StoreStats, StoreUnavailable
+from askonce_server.ports import StoreStats, StoreUnavailable, Swept
 from askonce_server.store.commits import SWEEP_ROWS, Commit, Committer, commit_transaction
 from askonce_server.store.costs import write_cost
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
@@ -21,7 +21,7 @@ from askonce_server.store.faults import describe, is_damage
 from askonce_server.store.jobs import Action, Job, Ticket
 from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY, entry_row
 from askonce_server.store.prepared import Prepared, prepare
-from askonce_server.store.rows import Rows
+from askonce_server.store.rows import Rows, has_expired
 from askonce_server.store.space import Space, used_bytes
 from askonce_server.store.verification import Finding, Verification
 from askonce_server.store.view import LmdbReadView, Readers
@@ -140,6 +140,26 @@ class LmdbEntryStore:
 
         self._run(action)
         return settled[0]
+
+    def sweep(self, now_ms: int) -> Swept:
+        """Remove a bounded number of the entries that nobody can be served any more.
+
+        Looks first whether there are any: a write transaction would hold up those of other processes. Raises
+        StoreUnavailable.
+        """
+        databases = self._opened.databases
+        with self.read() as view:
+            readers = self._opened.env.reader_check()
+            due = view.measure(lambda txn: has_expired(txn, databases, now_ms))
+        if not due:
+            return Swept(readers=readers)
+        expired = [0]
+
+        def action(rows: Rows, _: Space) -> None:
+            expired[0] = rows.remove_expired(now_ms, limit=SWEEP_ROWS)
+
+        self._run(action)
+        return Swept(expired=expired[0], readers=readers, more=expired[0] == SWEEP_ROWS)
 
     def verify(self, *, repair: bool = False) -> list[Finding]:
         """Return every row that does not agree with the others; with `repair` all of them were mended.

@@ -15,6 +15,7 @@ from askonce_server.ports import (
     StoredVector,
     StoreStats,
     StoreUnavailable,
+    Swept,
     VectorBlock,
 )
 from askonce_server.store.costs import write_cost
@@ -129,6 +130,16 @@ class MemoryEntryStore:
         del at_ms  # nobody reads the time of a raise yet
         with self._lock:
             self._changing().generations.update(values)
+
+    def sweep(self, now_ms: int) -> Swept:
+        """Remove what has expired. Raises StoreUnavailable."""
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            expired = self._rows.expired(now_ms)
+            if expired:
+                self._changing().remove(expired)
+        return Swept(expired=len(expired))
 
     def problem(self) -> str | None:
         """Say why the store cannot be used now, or None when it can."""

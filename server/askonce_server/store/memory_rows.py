@@ -40,6 +40,8 @@ class MemoryRows:
     bodies: dict[bytes, BodyRow] = field(default_factory=dict)
     generations: dict[bytes, bytes] = field(default_factory=dict)
     partitions: dict[bytes, PartitionRow] = field(default_factory=dict)
+    remove_ms: dict[bytes, int] = field(default_factory=dict)
+    """Of each entry's row, when it may be removed."""
     sequences: dict[bytes, int] = field(default_factory=dict)
     """Of each semantic entry's row, its vector's."""
     used_bytes: int = 0
@@ -56,6 +58,7 @@ class MemoryRows:
             partitions={
                 name: replace(row, vectors=dict(row.vectors)) for name, row in self.partitions.items()
             },
+            remove_ms=dict(self.remove_ms),
             sequences=dict(self.sequences),
             used_bytes=self.used_bytes,
             next_number=self.next_number,
@@ -68,6 +71,7 @@ class MemoryRows:
         store_id = self._next()
         for row, key in rows.items():
             self.entries[row] = Entry(key, write.answer, write.scope_root, store_id, len(write.body.data))
+            self.remove_ms[row] = write.remove_ms
             if write.semantic is not None and key.partition:
                 self._file_vector(row, key, write.semantic)
         self.bodies[body_row(write.scope_root, store_id)] = BodyRow(write.body, len(rows))
@@ -79,6 +83,7 @@ class MemoryRows:
         released = self._released(rows)
         for row in rows:
             if self.entries.pop(row, None) is not None:
+                del self.remove_ms[row]
                 self._remove_vector(row)
         for row, count in released.items():
             found = self.bodies[row]
@@ -96,8 +101,8 @@ class MemoryRows:
         return bodies + vectors + ENTRY_COST * sum(1 for row in rows if row in self.entries)
 
     def expired(self, now_ms: int) -> list[bytes]:
-        """Return the rows of the entries whose ttl is over."""
-        return [row for row, entry in self.entries.items() if entry.answer.expire_ms <= now_ms]
+        """Return the rows of the entries that may be removed by now."""
+        return [row for row, remove_ms in self.remove_ms.items() if remove_ms <= now_ms]
 
     def state(self, partition: bytes) -> PartitionState:
         """Return the state of `partition`."""

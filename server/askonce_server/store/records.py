@@ -18,7 +18,7 @@ from askonce_server.storage.v1.record_pb2 import (
     ScopeRecord,
     StoreRecord,
 )
-from askonce_server.store.layout import GENERATION_BYTES, SCHEMA, TIME_BYTES
+from askonce_server.store.layout import GENERATION_BYTES, SCHEMA, TIME_BYTES, expiry_row
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.seals import MAX_RECORD_BYTES, Damaged, Readable, seal, unseal
 
@@ -43,6 +43,7 @@ def encode_entry(row: bytes, key: EntryKey, prepared: Prepared, *, store_id: int
         stream=answer.stream,
         contains_tool_calls=answer.contains_tool_calls,
         body_bytes=len(write.body.data),
+        stale_ms=write.stale_ms,
         scope_key=key.scope_key if key.partition else b"",
         sequence=sequence,
     )
@@ -83,6 +84,11 @@ def entry_of(key: EntryKey, record: EntryRecord) -> Entry | None:
         source_request_id=record.source_request_id,
     )
     return Entry(key, answer, record.scope_root, record.store_id, record.body_bytes)
+
+
+def expiry_of(row: bytes, record: EntryRecord) -> bytes:
+    """Return the key of the expiry row of the entry with `record` at `row`."""
+    return expiry_row(record.expire_ms + record.stale_ms, row)
 
 
 def encode_body(row: bytes, prepared: Prepared) -> bytes:

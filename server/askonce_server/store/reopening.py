@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 
 from askonce_server.core.entries import Write
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import EntryStore, ReadView, StoreStats, StoreUnavailable
+from askonce_server.ports import EntryStore, ReadView, StoreStats, StoreUnavailable, Swept
 from askonce_server.store.unavailable import UnavailableStore
 
 _log = logging.getLogger(__name__)
@@ -38,6 +38,10 @@ class ReopeningStore:
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write; see the port."""
         return self._store.put(writes)
+
+    def sweep(self, now_ms: int) -> Swept:
+        """Remove a bounded number of entries; see the port. Raises StoreUnavailable."""
+        return self._store.sweep(now_ms)
 
     def problem(self) -> str | None:
         """Say why the store cannot be used now, or None when it can."""

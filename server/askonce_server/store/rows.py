@@ -28,6 +28,7 @@ from askonce_server.store.records import (
     decode_record,
     encode_entry,
     encode_generation,
+    expiry_of,
     same_generations,
 )
 from askonce_server.store.scopes import ScopeRows
@@ -38,6 +39,12 @@ def current_generations(txn: Transaction, database: Database, names: Sequence[by
     """Return the value of each named generation, zero when it was never raised. Raises Damaged."""
     values = [txn.get(name, db=database) for name in names]
     return tuple(ZERO_GENERATION if value is None else decode_generation(value) for value in values)
+
+
+def has_expired(txn: Transaction, databases: Databases, now_ms: int) -> bool:
+    """Whether an entry may be removed by now."""
+    with txn.cursor(db=databases.expiry) as cursor:
+        return cursor.first() and split_expiry_row(bytes(cursor.key()))[0] <= now_ms
 
 
 class Rows:
@@ -77,7 +84,7 @@ class Rows:
             sequence = self._file_vector(key, write.semantic)
             value = encode_entry(row, key, prepared, store_id=store_id, sequence=sequence)
             self._txn.put(row, value, db=databases.entries)
-            self._txn.put(expiry_row(write.answer.expire_ms, row), b"", db=databases.expiry)
+            self._txn.put(expiry_row(write.remove_ms, row), b"", db=databases.expiry)
             self._txn.put(key.entry_id, key.prefix, db=databases.ids)
             self._scopes.count_in(key.scope_key, write)
 
@@ -123,20 +130,20 @@ class Rows:
         return len(records)
 
     def remove_expired(self, now_ms: int, *, limit: int) -> int:
-        """Remove at most `limit` of the entries whose ttl is over, oldest first; return how many."""
+        """Remove at most `limit` of the entries that may be removed by now, oldest first; return how many."""
         expired: list[tuple[bytes, bytes]] = []
         with self._txn.cursor(db=self._databases.expiry) as cursor:
             for view in cursor.iternext(keys=True, values=False):
                 key = bytes(view)
-                expire_ms, row = split_expiry_row(key)
-                if expire_ms > now_ms or len(expired) == limit:
+                remove_ms, row = split_expiry_row(key)
+                if remove_ms > now_ms or len(expired) == limit:
                     break
                 expired.append((key, row))
         records = self._records(row for _, row in expired)
         self.changed = self.changed or bool(expired)
         for key, row in expired:
             record = records.get(row)
-            if record is not None and expiry_row(record.expire_ms, row) != key:
+            if record is not None and expiry_of(row, record) != key:
                 del records[row]  # a left-over of damage: the entry has another expiry row
             self._txn.delete(key, db=self._databases.expiry)
         self._remove_records(records)
@@ -166,7 +173,7 @@ class Rows:
         for row, record in records.items():
             prefix = row[:ID_BYTES]
             self._txn.delete(row, db=databases.entries)
-            self._txn.delete(expiry_row(record.expire_ms, row), db=databases.expiry)
+            self._txn.delete(expiry_of(row, record), db=databases.expiry)
             self._txn.delete(row[ID_BYTES:], db=databases.ids)
             if record.sequence:
                 self._partitions.remove(prefix, record.scope_key, record.sequence)

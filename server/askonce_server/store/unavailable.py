@@ -24,6 +24,11 @@ class UnavailableStore:
         """Refuse each write with STORE_FAILED."""
         return [RefusalReason.STORE_FAILED for _ in writes]
 
+    def sweep(self, now_ms: int) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del now_ms
+        raise StoreUnavailable(self._problem)
+
     def problem(self) -> str:
         """Say why the store could not be opened."""
         return self._problem

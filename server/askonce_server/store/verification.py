@@ -21,12 +21,11 @@ from askonce_server.store.layout import (
     Databases,
     Transaction,
     body_row,
-    expiry_row,
     split_expiry_row,
     store_row,
     vector_row,
 )
-from askonce_server.store.records import decode_body, decode_header, decode_record
+from askonce_server.store.records import decode_body, decode_header, decode_record, expiry_of
 from askonce_server.store.seals import seal
 from askonce_server.store.vectors import decode_vector, encode_partition
 
@@ -68,7 +67,7 @@ class _Expected:
     stores: dict[int, StoreRecord] = field(default_factory=dict)
     scopes: defaultdict[bytes, _Scope] = field(default_factory=lambda: defaultdict(_Scope))
     partitions: defaultdict[bytes, _Partition] = field(default_factory=lambda: defaultdict(_Partition))
-    expire_ms: dict[bytes, int] = field(default_factory=dict)
+    remove_ms: dict[bytes, int] = field(default_factory=dict)
     """Of each sound entry, by its row."""
     sequences: dict[bytes, int] = field(default_factory=dict)
     """Of each sound semantic entry, by its row."""
@@ -120,7 +119,7 @@ class Verification:
                 yield Finding("entries", row, problem or "", None)
                 continue
             self._expect(row, record)
-            if self._get("expiry", expiry := expiry_row(record.expire_ms, row)) is None:
+            if self._get("expiry", expiry := expiry_of(row, record)) is None:
                 yield Finding("expiry", expiry, "the entry's expiry is missing", b"")
             prefix = self._get("ids", row[ID_BYTES:])
             if prefix is None or bytes(prefix) != row[:ID_BYTES]:
@@ -141,7 +140,7 @@ class Verification:
 
     def _expect(self, row: bytes, record: EntryRecord) -> None:
         expected = self._expected
-        expected.expire_ms[row] = record.expire_ms
+        expected.remove_ms[row] = record.expire_ms + record.stale_ms
         store = expected.stores.get(record.store_id)
         if store is None:
             store = StoreRecord(schema=SCHEMA, scope_root=record.scope_root)
@@ -222,14 +221,14 @@ class Verification:
 
     def _expiry(self) -> Iterator[Finding]:
         for row, _ in self._walk("expiry"):
-            expire_ms, entry = split_expiry_row(row)
-            wanted = self._expected.expire_ms.get(entry)
-            if wanted is None or max(wanted, 0) != expire_ms:
+            remove_ms, entry = split_expiry_row(row)
+            wanted = self._expected.remove_ms.get(entry)
+            if wanted is None or max(wanted, 0) != remove_ms:
                 yield Finding("expiry", row, "no entry expires then", None)
 
     def _ids(self) -> Iterator[Finding]:
         for row, value in self._walk("ids"):
-            if bytes(value) + row not in self._expected.expire_ms:
+            if bytes(value) + row not in self._expected.remove_ms:
                 yield Finding("ids", row, "no entry has that id", None)
 
     def _counters(self) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class EntryRecord(_message.Message):
-    __slots__ = ("schema", "matcher", "fingerprint", "scope_root", "store_id", "start_ms", "store_ms", "expire_ms", "rule_id", "source_request_id", "stream", "contains_tool_calls", "has_usage", "input_tokens", "output_tokens", "cost_usd", "body_bytes", "scope_key", "sequence")
+    __slots__ = ("schema", "matcher", "fingerprint", "scope_root", "store_id", "start_ms", "store_ms", "expire_ms", "rule_id", "source_request_id", "stream", "contains_tool_calls", "has_usage", "input_tokens", "output_tokens", "cost_usd", "body_bytes", "scope_key", "sequence", "stale_ms")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     MATCHER_FIELD_NUMBER: _ClassVar[int]
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +26,7 @@ class EntryRecord(_message.Message):
     BODY_BYTES_FIELD_NUMBER: _ClassVar[int]
     SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    STALE_MS_FIELD_NUMBER: _ClassVar[int]
     schema: int
     matcher: int
     fingerprint: bytes
@@ -45,7 +46,8 @@ class EntryRecord(_message.Message):
     body_bytes: int
     scope_key: bytes
     sequence: int
-    def __init__(self, schema: _Optional[int] = ..., matcher: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., scope_root: _Optional[bytes] = ..., store_id: _Optional[int] = ..., start_ms: _Optional[int] = ..., store_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., source_request_id: _Optional[str] = ..., stream: bool = ..., contains_tool_calls: bool = ..., has_usage: bool = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., body_bytes: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., sequence: _Optional[int] = ...) -> None: ...
+    stale_ms: int
+    def __init__(self, schema: _Optional[int] = ..., matcher: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., scope_root: _Optional[bytes] = ..., store_id: _Optional[int] = ..., start_ms: _Optional[int] = ..., store_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., source_request_id: _Optional[str] = ..., stream: bool = ..., contains_tool_calls: bool = ..., has_usage: bool = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., body_bytes: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., sequence: _Optional[int] = ..., stale_ms: _Optional[int] = ...) -> None: ...
 
 class VectorRecord(_message.Message):
     __slots__ = ("schema", "entry_id", "features", "text", "answer_group")
