@@ -67,44 +67,53 @@ func (b *lookupBatch) ask(ctx context.Context) ([]*pb.BatchLookupResult, *Error)
 // complete returns an item's decision; it asks for the item alone where the batch could not carry its body.
 func (b *lookupBatch) complete(ctx context.Context, index int, result *pb.BatchLookupResult) *Decision {
 	request := &b.requests[b.sent[index]]
-	switch result := result.GetResult().(type) {
-	case *pb.BatchLookupResult_Error:
-		failed := errorOfItem(result.Error)
-		if failed.Kind == ErrTooLarge {
-			return b.askAlone(ctx, request)
+	earlier := func(index int) *Decision { return b.decisions[b.sent[index]] }
+	decision, failed := decodeResult(result, index, request.OmitBody, earlier)
+	switch {
+	case failed == nil:
+		if decision.SameAs != nil {
+			// Items that were not sent have no index on the wire, but one in the caller's list.
+			position := b.sent[*decision.SameAs]
+			decision.SameAs = &position
 		}
-		return b.failed(failed)
-	case *pb.BatchLookupResult_Decision:
-		decision, failed := b.decode(index, result.Decision, request)
-		switch {
-		case failed == nil:
-			return decision
-		case result.Decision.SameAs != nil:
-			return b.askAlone(ctx, request)
-		}
-		return b.failed(failed)
+		return decision
+	case failed.Kind == ErrTooLarge:
+		return b.askAlone(ctx, request)
 	}
-	return b.failed(failure(ErrSidecarFailed, "the sidecar sent neither a decision nor an error"))
+	return b.failed(failed)
 }
 
-func (b *lookupBatch) decode(index int, m *pb.Decision, request *LookupRequest) (*Decision, *Error) {
-	if m.SameAs == nil || int(m.GetSameAs()) >= index {
-		return decodeDecision(m, request.OmitBody, nil)
+// decodeResult reads the result of the item at index; earlier returns the decision of an item before it, or nil. It
+// fails with ErrTooLarge when the item is to be asked for alone, since the batch could not carry its body.
+func decodeResult(
+	result *pb.BatchLookupResult, index int, omitBody bool, earlier func(int) *Decision,
+) (*Decision, *Error) {
+	switch result := result.GetResult().(type) {
+	case *pb.BatchLookupResult_Error:
+		return nil, errorOfItem(result.Error)
+	case *pb.BatchLookupResult_Decision:
+		var first *Decision
+		twin := result.Decision.SameAs != nil && int(result.Decision.GetSameAs()) < index
+		if twin {
+			first = earlier(int(result.Decision.GetSameAs()))
+		}
+		decision, failed := decodeDecision(result.Decision, omitBody, first)
+		switch {
+		case failed == nil && !twin:
+			decision.SameAs = nil // of a later item, or of itself: nonsense
+		case failed != nil && result.Decision.SameAs != nil:
+			failed.Kind = ErrTooLarge
+		}
+		return decision, failed
 	}
-	// Items that were not sent have no index on the wire, but one in the caller's list.
-	position := b.sent[m.GetSameAs()]
-	decision, failed := decodeDecision(m, request.OmitBody, b.decisions[position])
-	if failed == nil {
-		decision.SameAs = &position
-	}
-	return decision, failed
+	return nil, failure(ErrSidecarFailed, "the sidecar sent neither a decision nor an error")
 }
 
 func (b *lookupBatch) askAlone(ctx context.Context, request *LookupRequest) *Decision {
 	alone := *request
 	alone.WaitForFill = 0
 	alone.Budget = max(time.Until(b.deadline), 1)
-	decision, failed := b.client.decide(ctx, &alone)
+	decision, failed := b.client.decideAlone(ctx, &alone)
 	if failed != nil {
 		return b.failed(failed)
 	}

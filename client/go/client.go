@@ -18,13 +18,17 @@ import (
 // It fails open: unless WithStrict was given, no verb returns an error. A sidecar that is down, slow or broken gives
 // a bypass, or a refusal, whose Err says why.
 type Client struct {
-	settings settings
-	stub     pb.DecisionServiceClient
-	info     pb.AdminServiceClient
-	breaker  *breaker
-	mistakes *mistakes
-	close    func() error
-	closed   atomic.Bool
+	settings  settings
+	stub      pb.DecisionServiceClient
+	info      pb.AdminServiceClient
+	breaker   *breaker
+	mistakes  *mistakes
+	rulebook  *rulebook
+	gathering *gathering
+	inFlight  atomic.Int64 // Lookups
+	fills     *fills
+	close     func() error
+	closed    atomic.Bool
 }
 
 // New makes a client of the sidecar at target, unix:///path or host:port. The first call connects.
@@ -67,14 +71,18 @@ func newClient(conn, admin grpc.ClientConnInterface, s settings, closing func() 
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	return &Client{
+	client := &Client{
 		settings: s,
 		stub:     pb.NewDecisionServiceClient(conn),
 		info:     pb.NewAdminServiceClient(admin),
 		breaker:  newBreaker(s.breaker, s.log),
 		mistakes: &mistakes{log: s.log, said: map[string]bool{}},
+		fills:    newFills(),
 		close:    closing,
-	}, nil
+	}
+	client.rulebook = &rulebook{client: client, kinds: map[string]bool{}}
+	client.gathering = &gathering{client: client, lanes: s.channels * (1 + len(s.targets))}
+	return client, nil
 }
 
 // BreakerState returns what the circuit breaker lets through now; good to export as a metric.

@@ -50,14 +50,16 @@ func (c *Client) ServerInfo(ctx context.Context) (*ServerInfo, error) {
 	return info, nil
 }
 
+// serverInfo leaves the breaker out: an operator's listener that is away says nothing of the gateway's.
 func (c *Client) serverInfo(ctx context.Context) (*ServerInfo, *Error) {
-	var response *pb.GetServerInfoResponse
-	failed := c.ask(ctx, c.settings.storeTimeout, func(ctx context.Context) (err error) {
-		response, err = c.info.GetServerInfo(ctx, &pb.GetServerInfoRequest{})
-		return err
-	})
-	if failed != nil {
-		return nil, failed
+	if c.closed.Load() {
+		return nil, failure(ErrClosed, "the client is closed")
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.settings.storeTimeout)
+	defer cancel()
+	response, err := c.info.GetServerInfo(bounded, &pb.GetServerInfoRequest{})
+	if err != nil {
+		return nil, errorOf(ctx, err)
 	}
 	info := &ServerInfo{
 		Version:      response.GetVersion(),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/grpc/metadata"
+
 	pb "github.com/askonce/askonce/client/go/gen/askonce/v1"
 )
 
@@ -16,15 +18,43 @@ func (c *Client) Lookup(
 	for _, option := range options {
 		option(&request)
 	}
-	decision, failed := c.decide(ctx, &request)
+	return c.lookup(ctx, &request)
+}
+
+func (c *Client) lookup(ctx context.Context, r *LookupRequest) (*Decision, error) {
+	decision, failed := c.decide(ctx, r)
 	if failed != nil {
 		return noDecision(failed), c.given(failed)
 	}
 	return decision, nil
 }
 
-// decide asks once.
+// decide asks alone or, where that costs nobody time, together with others.
 func (c *Client) decide(ctx context.Context, r *LookupRequest) (*Decision, *Error) {
+	crowded := c.inFlight.Add(1) > 1
+	defer c.inFlight.Add(-1)
+	if !crowded || !c.settings.coalescing || r.WaitForFill > 0 || carriesMetadata(ctx) {
+		return c.decideAlone(ctx, r)
+	}
+	ask := c.decideAlone
+	if c.rulebook.deterministic(ctx, &r.Descriptor) {
+		ask = c.gathering.decide
+	}
+	decision, failed := ask(ctx, r)
+	if failed == nil {
+		c.rulebook.learn(&r.Descriptor, decision.RuleID)
+	}
+	return decision, failed
+}
+
+// carriesMetadata says whether the caller gave gRPC metadata, which belong to this call and to no other.
+func carriesMetadata(ctx context.Context) bool {
+	given, ok := metadata.FromOutgoingContext(ctx)
+	return ok && len(given) > 0
+}
+
+// decideAlone asks once.
+func (c *Client) decideAlone(ctx context.Context, r *LookupRequest) (*Decision, *Error) {
 	budget := c.budgetOf(r) + max(r.WaitForFill, 0)
 	deadline := time.Now().Add(budget)
 	message, failed := encodeLookup(r, budget)

@@ -69,7 +69,7 @@ func (f *Fake) WillRefuse(reason askonce.RefusalReason) {
 	f.sidecar.refusals = append(f.sidecar.refusals, pb.RefusalReason(reason))
 }
 
-// WillFail fails the next call, of whatever verb.
+// WillFail fails the next call, of whatever verb but ServerInfo.
 func (f *Fake) WillFail(code codes.Code, message string) {
 	f.sidecar.mu.Lock()
 	defer f.sidecar.mu.Unlock()
@@ -90,7 +90,8 @@ func (f *Fake) SetRules(rules ...askonce.RuleSummary) {
 	f.sidecar.rules = rules
 }
 
-// Calls returns the name of every call that reached the sidecar, such as BatchLookup, in order.
+// Calls returns the name of every call that reached the sidecar, such as BatchLookup, in order; ServerInfo is left
+// out.
 func (f *Fake) Calls() []string {
 	f.sidecar.mu.Lock()
 	defer f.sidecar.mu.Unlock()
@@ -109,6 +110,16 @@ func (f *Fake) Stores() []*pb.StoreRequest {
 	f.sidecar.mu.Lock()
 	defer f.sidecar.mu.Unlock()
 	return append([]*pb.StoreRequest(nil), f.sidecar.stores...)
+}
+
+// Batch says how large a BatchLookup was.
+type Batch struct{ Items, Bytes int }
+
+// Batches returns the size of every BatchLookup that reached the sidecar, in order.
+func (f *Fake) Batches() []Batch {
+	f.sidecar.mu.Lock()
+	defer f.sidecar.mu.Unlock()
+	return append([]Batch(nil), f.sidecar.batches...)
 }
 
 // Abandons returns every Abandon that reached the sidecar, in order.
@@ -172,6 +183,7 @@ type sidecar struct {
 	lookups   []*pb.LookupRequest
 	stores    []*pb.StoreRequest
 	abandons  []*pb.AbandonRequest
+	batches   []Batch
 }
 
 func newSidecar() *sidecar {

@@ -1,0 +1,193 @@
+package askonce
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// longestFill is how long callers in one process wait for another's answer, if they do not say: as long as a
+	// lease of the sidecar lasts by default.
+	longestFill = time.Minute
+	// mostWaits is for how many others, one after the other, a caller waits. When two in a row have failed, whoever
+	// waits goes on alone: else a provider that is down would be asked by one at a time.
+	mostWaits = 2
+)
+
+// Claim is a Lookup with the duty that may follow from it: one caller of this process fills a miss while others with
+// the same request wait. Call Store when the provider has answered, and Abandon, best deferred, in every case. A claim
+// is for one goroutine.
+type Claim struct {
+	// Decision says what to do. Never nil.
+	Decision *Decision
+
+	client *Client
+	fill   *fill // nil: nobody in this process waits for this claim
+	done   bool
+}
+
+// Claim looks a request up like Lookup does. Callers of one process with identical requests come after one another:
+// while one of them fills a miss, the others wait for its answer, and then look it up.
+func (c *Client) Claim(
+	ctx context.Context, descriptor Descriptor, options ...LookupOption,
+) (*Claim, error) {
+	request := LookupRequest{Descriptor: descriptor}
+	for _, option := range options {
+		option(&request)
+	}
+	key, shareable := keyOfFill(&request)
+	deadline := time.Now().Add(c.budgetOf(&request))
+	for range mostWaits {
+		if !shareable {
+			break
+		}
+		mine, others := c.fills.begin(key)
+		if mine != nil {
+			return c.lead(ctx, &request, mine)
+		}
+		how := others.wait(ctx, &request, deadline)
+		shareable = how == fillAbandoned // then one of those who wait comes next
+		if how != fillUndecided {
+			deadline = time.Now().Add(c.budgetOf(&request))
+		}
+	}
+	request.Budget = max(time.Until(deadline), 1)
+	decision, err := c.lookup(ctx, &request)
+	return &Claim{Decision: decision, client: c}, err
+}
+
+// lead looks up for all; unless an answer is to be stored, nobody has to wait any longer.
+func (c *Client) lead(ctx context.Context, r *LookupRequest, mine *fill) (*Claim, error) {
+	claim := &Claim{client: c, fill: mine, Decision: &Decision{}}
+	defer func() { // also when something in the Lookup panics
+		if claim.Decision.Outcome == OutcomeMiss && claim.Decision.StoreAnswer {
+			close(mine.decided)
+		} else {
+			claim.settle(fillOver)
+		}
+	}()
+	decision, err := c.lookup(ctx, r)
+	claim.Decision = decision
+	return claim, err
+}
+
+// Store files the answer under what was looked up, like the client's Store, and lets go of those who wait. It is made
+// even when ctx is cancelled: the answer is there, whether or not its caller is.
+func (c *Claim) Store(
+	ctx context.Context, response UpstreamResponse, options ...StoreOption,
+) (*StoreResult, error) {
+	defer c.settle(fillOver)
+	return c.client.Store(context.WithoutCancel(ctx), c.Decision, response, options...)
+}
+
+// Abandon gives the claim back, since there is no answer to store: the lease, if this caller has one, and the turn.
+// After Store it does nothing. The call is made even when ctx is cancelled.
+func (c *Claim) Abandon(ctx context.Context) {
+	if c.done {
+		return
+	}
+	defer c.settle(fillAbandoned)
+	_, _ = c.client.Abandon(ctx, c.Decision) // what goes wrong is logged; the lease ends by itself
+}
+
+func (c *Claim) settle(how ending) {
+	if c.done {
+		return
+	}
+	c.done = true
+	if c.fill != nil {
+		c.client.fills.end(c.fill, how)
+	}
+}
+
+// keyOfFill identifies a request among those of this process; false when it has to be looked up for itself: only an
+// ordinary Lookup may be answered by what another one brought.
+func keyOfFill(r *LookupRequest) ([sha256.Size]byte, bool) {
+	if r.Controls != nil && r.Controls.Mode != 0 && r.Controls.Mode != ModeDefault {
+		return [sha256.Size]byte{}, false
+	}
+	named := *r
+	named.RequestID, named.WaitForFill, named.Trace = "", 0, false
+	message, failed := encodeLookup(&named, 0)
+	if failed != nil {
+		return [sha256.Size]byte{}, false
+	}
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	return sha256.Sum256(raw), err == nil
+}
+
+// ending is how a fill went for those who waited.
+type ending int
+
+const (
+	fillUndecided ending = iota // the time for a Lookup was over before anything was known
+	fillOver                    // there is an answer, or none is to be had by waiting
+	fillAbandoned               // the provider failed, or its caller has gone
+)
+
+// fill is one request that some caller of this process is looking up or filling.
+type fill struct {
+	key     [sha256.Size]byte
+	decided chan struct{} // closed when it is a miss that will be filled
+	settled chan struct{} // closed at the end
+	how     ending        // to be read after settled
+}
+
+// wait waits until the fill is over; for its decision no longer than until deadline, which is that of a Lookup.
+func (f *fill) wait(ctx context.Context, r *LookupRequest, deadline time.Time) ending {
+	patience := time.NewTimer(time.Until(deadline))
+	defer patience.Stop()
+	select {
+	case <-f.settled:
+		return f.how
+	case <-ctx.Done():
+		return fillUndecided
+	case <-patience.C:
+		return fillUndecided
+	case <-f.decided:
+	}
+	longest := longestFill
+	if r.WaitForFill > 0 {
+		longest = r.WaitForFill
+	}
+	patience.Reset(longest)
+	select {
+	case <-f.settled:
+		return f.how
+	case <-ctx.Done():
+	case <-patience.C:
+	}
+	return fillOver
+}
+
+// fills are the fills of one process.
+type fills struct {
+	mu    sync.Mutex
+	byKey map[[sha256.Size]byte]*fill
+}
+
+func newFills() *fills { return &fills{byKey: map[[sha256.Size]byte]*fill{}} }
+
+// begin returns a new fill, or the one that another caller has begun.
+func (f *fills) begin(key [sha256.Size]byte) (mine, others *fill) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if others = f.byKey[key]; others != nil {
+		return nil, others
+	}
+	mine = &fill{key: key, decided: make(chan struct{}), settled: make(chan struct{})}
+	f.byKey[key] = mine
+	return mine, nil
+}
+
+func (f *fills) end(ended *fill, how ending) {
+	f.mu.Lock()
+	delete(f.byKey, ended.key)
+	f.mu.Unlock()
+	ended.how = how
+	close(ended.settled)
+}
