@@ -145,7 +145,8 @@ class Sidecar:
 
     def _listen(self) -> None:
         config = self._config
-        server = self._server([self._servicer.handler(self._gate)], [decision.SERVICE], workers=self._workers)
+        handlers = [self._servicer.handler(self._gate), self._admin.info_handler(self._gate)]
+        server = self._server(handlers, [decision.SERVICE], workers=self._workers)
         self._bind(server, config.listen, config.tls)
         if config.admin is not None:
             admins = self._server(

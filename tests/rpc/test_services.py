@@ -50,6 +50,14 @@ def test_admin_methods_are_not_on_the_gateway_s_listener(server):
     assert refusal.code is grpc.StatusCode.UNIMPLEMENTED
 
 
+def test_a_gateway_may_know_what_the_server_is_also_without_an_admin_section(server, start):
+    asked = admin_service_pb2.GetServerInfoRequest()
+    told = server.gateway.admin.GetServerInfo(asked, timeout=DEADLINE_SECONDS)
+    assert told == server.operator.admin.GetServerInfo(asked, timeout=DEADLINE_SECONDS)
+    alone = start(admin=None)
+    assert alone.gateway.admin.GetServerInfo(asked, timeout=DEADLINE_SECONDS).key_schema == "askonce/1"
+
+
 @pytest.fixture(params=["unix", "tcp", "admin"])
 def listener(request, server):
     with Gateway(getattr(server.place, request.param)) as client:

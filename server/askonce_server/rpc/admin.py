@@ -58,6 +58,13 @@ class AdminServicer:
             gate=gate,
         )
 
+    def info_handler(self, gate: Gate) -> grpc.GenericRpcHandler:
+        """Return the handler of GetServerInfo alone, for the gateways' listeners.
+
+        A client needs to know which rules may embed, to leave those out of the batches that it makes by itself.
+        """
+        return handler(SERVICE, {"GetServerInfo": self.get_server_info}, faults=self._faults, gate=gate)
+
     def get_server_info(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
         """Answer GetServerInfo."""
         parse(admin_service_pb2.GetServerInfoRequest, raw)

@@ -6,7 +6,8 @@ from askonce.v1 import admin_service_pb2 as askonce_dot_v1_dot_admin__service__p
 
 
 class AdminServiceStub(object):
-    """AdminService is for operators. It has a listener of its own, which is off by default.
+    """AdminService is for operators. It has a listener of its own, which is off by default; GetServerInfo is answered on
+    the gateways' listeners too.
     """
 
     def __init__(self, channel):
@@ -48,7 +49,8 @@ class AdminServiceStub(object):
 
 
 class AdminServiceServicer(object):
-    """AdminService is for operators. It has a listener of its own, which is off by default.
+    """AdminService is for operators. It has a listener of its own, which is off by default; GetServerInfo is answered on
+    the gateways' listeners too.
     """
 
     def GetEntry(self, request, context):
@@ -134,7 +136,8 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService(object):
-    """AdminService is for operators. It has a listener of its own, which is off by default.
+    """AdminService is for operators. It has a listener of its own, which is off by default; GetServerInfo is answered on
+    the gateways' listeners too.
     """
 
     @staticmethod

@@ -31,7 +31,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AdminService is for operators. It has a listener of its own, which is off by default.
+// AdminService is for operators. It has a listener of its own, which is off by default; GetServerInfo is answered on
+// the gateways' listeners too.
 type AdminServiceClient interface {
 	// Returns what is known of an entry, never its body. Fails with NOT_FOUND when there is none.
 	GetEntry(ctx context.Context, in *GetEntryRequest, opts ...grpc.CallOption) (*GetEntryResponse, error)
@@ -119,7 +120,8 @@ func (c *adminServiceClient) Explain(ctx context.Context, in *ExplainRequest, op
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
 //
-// AdminService is for operators. It has a listener of its own, which is off by default.
+// AdminService is for operators. It has a listener of its own, which is off by default; GetServerInfo is answered on
+// the gateways' listeners too.
 type AdminServiceServer interface {
 	// Returns what is known of an entry, never its body. Fails with NOT_FOUND when there is none.
 	GetEntry(context.Context, *GetEntryRequest) (*GetEntryResponse, error)

@@ -51,7 +51,8 @@ const (
 	BypassReason_BYPASS_REASON_PERSONALIZED BypassReason = 10
 	// The text has one of the words that the rule lists as time sensitive.
 	BypassReason_BYPASS_REASON_TIME_SENSITIVE BypassReason = 11
-	// The request is larger than the rule allows.
+	// The request is larger than the rule allows, or the items of its batch have too many JSON values together:
+	// ask for it singly.
 	BypassReason_BYPASS_REASON_TOO_LARGE BypassReason = 12
 	// White space may carry meaning in this text, so the normalized matcher was skipped.
 	BypassReason_BYPASS_REASON_WHITESPACE_SIGNIFICANT BypassReason = 13
@@ -296,7 +297,8 @@ const (
 	RefusalReason_REFUSAL_REASON_INVALID_TOOL_JSON RefusalReason = 10
 	// The caller said that the answer must not be stored.
 	RefusalReason_REFUSAL_REASON_NOT_CACHEABLE RefusalReason = 11
-	// The body is larger than the rule's `admission.max_body`.
+	// The body is larger than the rule's `admission.max_body`, or the descriptors of its batch have too many JSON
+	// values together: store it singly.
 	RefusalReason_REFUSAL_REASON_TOO_LARGE RefusalReason = 12
 	// The caller opted out of logging, so nothing may be written.
 	RefusalReason_REFUSAL_REASON_LOGGING_DISABLED RefusalReason = 13
