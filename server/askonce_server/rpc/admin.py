@@ -61,7 +61,7 @@ class AdminServicer:
     def info_handler(self, gate: Gate) -> grpc.GenericRpcHandler:
         """Return the handler of GetServerInfo alone, for the gateways' listeners.
 
-        A client needs to know which rules may embed, to leave those out of the batches that it makes by itself.
+        A client has to know which rules may embed: it leaves those out of the batches it makes by itself.
         """
         return handler(SERVICE, {"GetServerInfo": self.get_server_info}, faults=self._faults, gate=gate)
 
