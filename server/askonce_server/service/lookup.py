@@ -37,6 +37,8 @@ class Asked:
     accepts: frozenset[bool] = frozenset()
     omit_body: bool = False
     anchor: bool = False
+    after_upstream_error: bool = False
+    wait_ms: int = 0
     violations: tuple[Violation, ...] = ()
     """What the wire format alone already showed to be wrong."""
 
@@ -161,6 +163,8 @@ def plan_for(
         accepts=asked.accepts,
         omit_body=asked.omit_body,
         anchor=asked.anchor,
+        after_upstream_error=asked.after_upstream_error,
+        wait_ms=asked.wait_ms,
     )
     return plan(request, rule, parts, reload=lambda: read(descriptor))
 
