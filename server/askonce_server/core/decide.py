@@ -23,7 +23,7 @@ from askonce_server.core.decision import (
     Skip,
     bypass,
 )
-from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Grant
+from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Grant, lease_of
 from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.freshness import Freshness, freshness
 from askonce_server.core.guards import Token
@@ -162,7 +162,7 @@ class _Chain:
             grant=grant,
             shadow=shadow,
             stale=candidate.freshness is not Freshness.FRESH,
-            lease=self._lease(grant) if refresh and not shadow else b"",
+            lease=grant.lease if grant is not None and not shadow else b"",
             anchor=self._anchor,
             embed_cost_usd=self._near.cost_usd,
         )
@@ -186,10 +186,16 @@ class _Chain:
             store_answer=grant is not None,
             grant=grant,
             shadow=self._rule.mode is RuleMode.SHADOW,
-            lease=self._lease(grant) if self._rule.coalesce is not None else b"",
+            lease=lease_of(tuple(self._keys)) if self._coalesces else b"",
             anchor=self._anchor,
             embed_cost_usd=self._near.cost_usd,
         )
+
+    @property
+    def _coalesces(self) -> bool:
+        """Whether callers that miss wait for each other: a REFRESH wants an answer of its own."""
+        refresh = self._request.controls.mode is Mode.REFRESH
+        return self._rule.coalesce is not None and self._rule.mode is RuleMode.SERVE and not refresh
 
     def _grant(self, generations: Generations) -> Grant | None:
         """Return the leave to store, or None where the caller or the matchers rule it out."""
@@ -212,13 +218,8 @@ class _Chain:
             start_ms=self._now_ms,
             expire_ms=self._now_ms + TOKEN_LIFE_MS,
             semantic=self._near.row,
+            lease=lease_of(tuple(self._keys)),
         )
-
-    @staticmethod
-    def _lease(grant: Grant | None) -> bytes:
-        """Return what one caller at a time may fill: the entry of the last deterministic matcher."""
-        keys_ = [] if grant is None else [key for key in grant.keys if key.matcher is not Matcher.SEMANTIC]
-        return keys_[-1].scope_key + keys_[-1].entry_id if keys_ else b""
 
     def _add_missing_keys(self, generations: Generations) -> None:
         """Add the keys of matchers that a shadow hit left unasked; embedding for it would cost too much."""
