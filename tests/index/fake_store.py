@@ -14,11 +14,18 @@ from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable,
 
 PARTITION = b"p" * 32
 NOW_MS = 1_700_000_000_000
+DIM = 8
+EAST, NORTH = np.eye(DIM, dtype=np.float32)[:2]
 
 
 def unit(rows):
     rows = np.atleast_2d(np.asarray(rows, np.float64))
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def between(share):
+    """A vector between east and north; its cosine to east grows with `share`."""
+    return unit(share * EAST + (1 - share) * NORTH)[0]
 
 
 def random_vectors(count, dim, *, seed=0):
@@ -56,7 +63,7 @@ class Part:
 
 
 class FakeStore:
-    def __init__(self, dim=8):
+    def __init__(self, dim=DIM):
         self.dim = dim
         self.parts = {}
         self.views = 0

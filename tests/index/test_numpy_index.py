@@ -6,5 +6,5 @@ from index.vector_index_contract import VectorIndexContract
 
 class TestNumpyVectorIndex(VectorIndexContract):
     @pytest.fixture
-    def make_index(self):
-        return lambda store: NumpyVectorIndex()
+    def index(self):
+        return NumpyVectorIndex()

@@ -1,35 +1,28 @@
-"""What every VectorIndex does; the test module of each adapter subclasses `VectorIndexContract`."""
+"""What every VectorIndex does; the test module of each adapter subclasses `VectorIndexContract`.
+
+The fixtures `store` and `index` are the module's.
+"""
 
 import numpy as np
 import pytest
 
 from askonce_server.ports import IndexStats
-from index.fake_store import PARTITION, FakeStore, always, random_vectors, sequences_of, unexpired, unit
+from index.fake_store import (
+    DIM,
+    EAST,
+    NORTH,
+    PARTITION,
+    always,
+    between,
+    random_vectors,
+    sequences_of,
+    unexpired,
+)
 
 OTHER = b"o" * 32
-DIM = 8
-EAST, NORTH = np.eye(DIM, dtype=np.float32)[:2]
-
-
-def between(share):
-    """A vector between east and north; its cosine to east grows with `share`."""
-    return unit(share * EAST + (1 - share) * NORTH)[0]
 
 
 class VectorIndexContract:
-    @pytest.fixture
-    def make_index(self):
-        """A function `(store) -> index`; what it made is closed after the test."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def store(self):
-        return FakeStore(DIM)
-
-    @pytest.fixture
-    def index(self, make_index, store):
-        return make_index(store)
-
     def recall(self, index, store, vector, *, k=10, alive=always, partition=PARTITION, view=None):
         return index.recall(view or store.view, partition, vector, k=k, alive=alive)
 

@@ -1,7 +1,6 @@
 package streams
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -233,9 +232,7 @@ func blockEvents(out *writer, index int, block object) {
 	}
 	if strings.HasSuffix(asText(block["type"]), "tool_use") && !bare(block["input"]) {
 		start["input"] = []byte("{}")
-		var compact bytes.Buffer
-		_ = json.Compact(&compact, block["input"]) // it is a member of a document that was read
-		input := quoted(compact.String())
+		input := quoted(string(block["input"]))
 		pieces = append(pieces, object{"type": quoted("input_json_delta"), "partial_json": input})
 	}
 	sendTyped(out, "content_block_start", object{"index": at, "content_block": start.raw()})

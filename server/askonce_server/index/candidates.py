@@ -16,7 +16,7 @@ NOTHING_BEYOND: Final = -math.inf
 
 
 class Candidates(NamedTuple):
-    """Vectors that may be the nearest, best first; of equal ones the newest first."""
+    """Vectors that may be the nearest, best first."""
 
     sequences: Sequences
     """int64[n]."""
@@ -29,12 +29,12 @@ class Candidates(NamedTuple):
 
 
 Search = Callable[[int], Candidates]
-"""Proposes about so many candidates."""
+"""Proposes candidates, the more the greater the effort, which is 1 at first."""
 
 
 def ranked(sequences: Sequences, scores: Scores, *, margin: float, beyond: float) -> Candidates:
     """Return the candidates in their order."""
-    order = np.lexsort((-sequences, -scores))
+    order = np.argsort(-scores)
     return Candidates(sequences[order], scores[order], margin, beyond)
 
 

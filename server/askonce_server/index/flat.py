@@ -13,6 +13,7 @@ from askonce_server.ports import Vector, VectorBlock
 _MARGIN: Final = 1e-5
 """Sums of float32 products differ by less, at a thousand dimensions by a hundredth of it."""
 _GROWTH: Final = 1.5
+_SPARE: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class FlatRows:
         return cls(np.empty(0, np.int64), np.empty((0, dim), np.float32), 0)
 
     @property
+    def dim(self) -> int:
+        """How many dimensions they have."""
+        return int(self.vectors.shape[1])
+
+    @property
     def used_bytes(self) -> int:
         """The bytes held, room for more included."""
         return self.sequences.nbytes + self.vectors.nbytes
@@ -45,9 +51,13 @@ class FlatRows:
         rows.vectors[self.count : count] = block.vectors
         return FlatRows(rows.sequences, rows.vectors, count)
 
-    def search(self, vector: Vector, count: int) -> Candidates:
-        """Propose the `count` nearest; all when there are no more."""
-        sequences = self.sequences[: self.count]
+    def block(self) -> VectorBlock:
+        """Return them all."""
+        return VectorBlock(self.sequences[: self.count], self.vectors[: self.count])
+
+    def search(self, vector: Vector, k: int, effort: int) -> Candidates:
+        """Propose more than `k` of the nearest, the more the greater the `effort`; all when there are few."""
+        sequences, count = self.sequences[: self.count], (k + _SPARE) * effort
         scores = np.vecdot(self.vectors[: self.count], vector)
         if count >= self.count:
             return ranked(sequences, scores, margin=_MARGIN, beyond=NOTHING_BEYOND)

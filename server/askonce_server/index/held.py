@@ -9,8 +9,8 @@ from typing import Final
 
 from askonce_server.index.candidates import Candidates
 from askonce_server.index.exhaustive import blocks
-from askonce_server.index.flat import FlatRows
 from askonce_server.index.nearest import Age, age
+from askonce_server.index.rows import Rows
 from askonce_server.ports import PartitionLoading, PartitionState, ReadView, Vector
 
 INLINE_ROWS: Final = 2048
@@ -26,13 +26,13 @@ _FEW_DEAD: Final = 16
 class Contents:
     """Every vector that lived at `since`, and every one that came after it up to `sequence`."""
 
-    rows: FlatRows
+    rows: Rows
     sequence: int
     since: Age
 
-    def search(self, vector: Vector, count: int) -> Candidates:
-        """Propose about `count` vectors that may be the nearest."""
-        return self.rows.search(vector, count)
+    def search(self, vector: Vector, k: int, effort: int) -> Candidates:
+        """Propose more than `k` vectors that may be the nearest, the more the greater the `effort`."""
+        return self.rows.search(vector, k, effort)
 
     @property
     def used_bytes(self) -> int:
@@ -105,10 +105,12 @@ class Held:
         """Return contents as of `state`: with what is new, or anew where half of them is dead."""
         if contents is not None and contents.sequence < state.sequence:
             self.contents = contents = self._extended(contents, view, state)
+            if contents.rows.overgrown:
+                self._load(self)
             if contents.agree(state):
                 return contents
         if state.rows <= INLINE_ROWS:
-            nothing = Contents(FlatRows.empty(self.dim), 0, age(state))
+            nothing = Contents(Rows.empty(self.dim), 0, age(state))
             fresh = self._extended(nothing, view, state)
             self._replace(fresh)
             return fresh
@@ -122,6 +124,7 @@ class Held:
         for block in blocks(view, self.partition, dim=self.dim, after=contents.sequence):
             rows = rows.extended(block)
             if rows.count - first > INLINE_ROWS:
+                self.contents = Contents(rows, int(block.sequences[-1]), contents.since)
                 self._load(self)
                 raise PartitionLoading
         return Contents(rows, state.sequence, contents.since)

@@ -11,9 +11,9 @@ from queue import SimpleQueue
 from typing import Final
 
 from askonce_server.index.exhaustive import BLOCK_ROWS
-from askonce_server.index.flat import FlatRows
 from askonce_server.index.held import Contents, Held
 from askonce_server.index.nearest import age
+from askonce_server.index.rows import RowsBuilder
 from askonce_server.ports import ReadView
 
 _PAUSE_SECONDS: Final = 1.0
@@ -74,14 +74,14 @@ class Loader:
             self._grown(held)
 
     def _fill(self, held: Held) -> None:
-        rows, after = FlatRows.empty(held.dim), 0
+        rows, after = RowsBuilder(held.dim), 0
         while held.loading and not self._closed:
             with self._read() as view:
                 state = view.partition(held.partition)
                 block = view.vectors(held.partition, dim=held.dim, after=after, limit=BLOCK_ROWS)
-            rows = rows.extended(block)
+            rows.add(block)
             if len(block.sequences) < BLOCK_ROWS:
-                held.replace(Contents(rows, state.sequence, age(state)))
+                held.replace(Contents(rows.finish(), state.sequence, age(state)))
                 return
             after = int(block.sequences[-1])
             held.pending_bytes = rows.used_bytes

@@ -16,9 +16,8 @@ from askonce_server.ports import PartitionState, ReadView, StoredVector, Vector
 Age = tuple[int, int]
 """Grows with every change of a partition: rows are added under a new sequence, or removed."""
 
-_SPARE: Final = 6
 _WIDER: Final = 4
-"""How many times more candidates are asked for when those that came do not settle it."""
+"""How many times greater the effort is when the candidates that came do not settle it."""
 _NEVER: Final[Age] = (1 << 63, 0)
 
 
@@ -58,9 +57,9 @@ class Walk:
 
     def run(self, search: Search) -> list[Neighbor]:
         """Return the nearest, best first; of equally near ones the newest first."""
-        count = self._k + _SPARE
-        while not self._settle(search(count)):
-            count *= _WIDER
+        effort = 1
+        while not self._settle(search(effort)):
+            effort *= _WIDER
         return [Neighbor(found.entry, found.row, similarity) for similarity, _, found in self._live]
 
     def _settle(self, found: Candidates) -> bool:

@@ -87,7 +87,7 @@ class FaissVectorIndex:
             self._doubt(held, contents)
             raise PartitionLoading
         walk = Walk(view, held.partition, vector, k=k, alive=alive, at=at, dead=held.dead)
-        neighbors = walk.run(partial(contents.search, vector))
+        neighbors = walk.run(partial(contents.search, vector, k))
         if walk.gone:
             held.bury(walk.gone, at)
             self._count(held)
