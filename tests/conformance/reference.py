@@ -34,7 +34,6 @@ NEVER_KEYED = {
     "prompt_cache_key",
     "prompt_cache_retention",
     "safety_identifier",
-    "cache_control",
 }
 PROSE_ROLES = ("system", "developer", "user", "assistant")
 LEADING_ROLES = ("system", "developer")
@@ -72,14 +71,19 @@ def content_of(descriptor: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "params": {name: value for name, value in params.items() if value is not None}}
 
 
+def is_mark(name: str, value: Any) -> bool:
+    """Whether a member marks the prompt cache; what is no object, nor null, is content."""
+    return name == "cache_control" and (value is None or isinstance(value, dict))
+
+
 def unmarked(items: Any) -> Any:
-    """Drop `cache_control` from the members of a list, and from those of their own `content` lists."""
+    """Drop marks of the prompt cache from the members of a list, and from those of their `content` lists."""
     if not isinstance(items, list):
         return items
     kept = []
     for item in items:
         if isinstance(item, dict):
-            item = {name: value for name, value in item.items() if name != "cache_control"}  # noqa: PLW2901
+            item = {name: value for name, value in item.items() if not is_mark(name, value)}  # noqa: PLW2901
             if "content" in item:
                 item["content"] = unmarked(item["content"])
         kept.append(item)
@@ -115,7 +119,7 @@ def tree_of(descriptor: Mapping[str, Any], rule: Mapping[str, Any]) -> dict[str,
             tree[name] = unmarked(content[name])
     gone = set(key.get("ignore_params", ()))
     if descriptor["dialect"] in ("openai", "anthropic"):
-        gone |= NEVER_KEYED
+        gone |= NEVER_KEYED | {name for name, value in content["params"].items() if is_mark(name, value)}
     if key.get("stream") == "shared":
         gone.add("stream_options")
     params = {name: value for name, value in content["params"].items() if name not in gone}

@@ -15,7 +15,10 @@ KNOWN_DIALECTS = frozenset({"openai", "anthropic"})
 UNKEYED_PARAMS = frozenset(
     {"metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "cache_control"}
 )
-"""Params of the known dialects that steer billing, caching or bookkeeping at the provider, not the answer."""
+"""Params of the known dialects that steer billing, caching or bookkeeping at the provider, not the answer.
+
+`cache_control` does so as an object; of anything else nobody knows what it means, so that it is keyed.
+"""
 
 _SERVED = Identity.SERVED
 
@@ -95,6 +98,8 @@ def keyed_params(
         unkeyed = policy.unkeyed[known_dialect] = _unkeyed(policy, known_dialect=known_dialect)
     if unkeyed.isdisjoint(params):
         return params
+    if not _is_mark(params.get("cache_control")) and "cache_control" not in policy.ignore_params:
+        unkeyed -= {"cache_control"}
     return {name: value for name, value in params.items() if name not in unkeyed}
 
 
@@ -140,10 +145,10 @@ def bare_text(descriptor: Descriptor) -> bool:
 
 
 def without_cache_marks(value: JsonValue) -> JsonValue:
-    """Drop `cache_control` where it marks a turn, a content part, a block or a tool.
+    """Drop `cache_control` where it marks a turn, a content part, a block or a tool: an object, or null.
 
-    A member of that name inside a tool's schema or arguments is content and stays. Returns `value` itself
-    when nothing is marked.
+    A text or a list of that name is content and stays, as is any member inside a tool's schema or arguments.
+    Returns `value` itself when nothing is marked.
     """
     if type(value) is not list or not _has_marks(value):
         return value
@@ -153,7 +158,7 @@ def without_cache_marks(value: JsonValue) -> JsonValue:
 def _has_marks(items: list[Any]) -> bool:
     for item in items:
         if type(item) is dict:
-            if "cache_control" in item:
+            if _is_marked(item):
                 return True
             content = item.get("content")
             if type(content) is list and _has_marks(content):
@@ -162,7 +167,17 @@ def _has_marks(items: list[Any]) -> bool:
 
 
 def _unmarked(item: dict[str, Any]) -> JsonValue:
-    kept = {name: value for name, value in item.items() if name != "cache_control"}
+    kept = dict(item)
+    if _is_marked(item):
+        del kept["cache_control"]
     if "content" in kept:
         kept["content"] = without_cache_marks(kept["content"])
     return kept
+
+
+def _is_marked(item: dict[str, Any]) -> bool:
+    return "cache_control" in item and _is_mark(item["cache_control"])
+
+
+def _is_mark(value: JsonValue) -> bool:
+    return value is None or type(value) is dict

@@ -50,15 +50,23 @@ def turns(*contents):
 
 
 CLAUDE = {"messages": turns([{"type": "text", "text": "hi"}], [USE], [RESULT]), "tools": [CLIENT_TOOL]}
-CLAUDE_MARKED = {
-    "system": [{"type": "text", "text": "Be brief.", **MARK}],
-    "messages": turns(
-        [{"type": "text", "text": "hi", **MARK}],
-        [USE],
-        [{**RESULT, "content": [{"type": "text", "text": "21", **MARK}], **MARK}],
-    ),
-    "tools": [{**CLIENT_TOOL, **MARK}],
-}
+
+
+def with_marks(value):
+    """The same with a system prompt, and a mark of the prompt cache wherever one may stand."""
+    mark = {"cache_control": value}
+    return {
+        "system": [{"type": "text", "text": "Be brief.", **mark}],
+        "messages": turns(
+            [{"type": "text", "text": "hi", **mark}],
+            [USE],
+            [{**RESULT, "content": [{"type": "text", "text": "21", **mark}], **mark}],
+        ),
+        "tools": [{**CLIENT_TOOL, **mark}],
+    }
+
+
+CLAUDE_MARKED = with_marks({"type": "ephemeral"})
 
 CASES = [
     *varied("top_p", 0.5, 0.9),
@@ -80,6 +88,12 @@ CASES = [
     harmless("prompt_cache_retention", "24h"),
     harmless("safety_identifier", "u1"),
     harmless("cache_control", {"type": "ephemeral"}),
+    Case(
+        "cache_control_text",
+        "A parameter `cache_control` that is no object is none that is known.",
+        chat(cache_control="no-store"),
+        apart=exactly("plain"),
+    ),
     Case(
         "param_null",
         "A parameter that is null is the same as absent.",
@@ -262,6 +276,24 @@ CASES = [
         messages({**CLAUDE, "system": [{"type": "text", "text": "Be brief."}]}),
         same=exactly("claude_marked"),
         apart=exactly("claude"),
+    ),
+    Case(
+        "claude_null_marks",
+        "A mark that is null is none.",
+        messages(with_marks(None)),
+        same=exactly("claude_marked"),
+    ),
+    Case(
+        "claude_text_for_a_mark",
+        "A member `cache_control` that is no object marks nothing: it is content.",
+        messages(with_marks("x")),
+        apart=exactly("claude_marked"),
+    ),
+    Case(
+        "claude_list_for_a_mark",
+        "The same for a list.",
+        messages(with_marks([{"type": "ephemeral"}])),
+        apart=exactly("claude_marked", "claude_text_for_a_mark"),
     ),
     Case(
         "claude_other_argument",
