@@ -20,15 +20,16 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from askonce_server.assembly import models
-from askonce_server.clock import BootClock
+from askonce_server.clock import BootClock, FollowingClock
 from askonce_server.config.address import Address
 from askonce_server.config.convert import core_rules
 from askonce_server.config.model import Config, TlsSection
 from askonce_server.ports import Clock, EntryStore, StoreUnavailable
 from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
-from askonce_server.rpc.drain import Health, drain
+from askonce_server.rpc.drain import drain
 from askonce_server.rpc.handlers import Gate
+from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind, credentials_of
 from askonce_server.rpc.permits import Limits
 from askonce_server.service.driver import Driver
@@ -95,9 +96,8 @@ class Sidecar:
         self._workers = limits.pool
         own_key = key.encode() if key is not None else None
         guard_key = GuardKey(os.urandom(_TOKEN_KEY_BYTES))
-        self.store, clock, token_key = _open(config, guard_key, pool=limits.pool, key=own_key)
+        self.store, clock, tokens = _open(config, guard_key, pool=limits.pool, key=own_key)
         tallies, faults = Tallies(), FaultLog()
-        tokens = FillTokens(token_key)
         self._models = models(config, self.store, faults)
         shared = Shared(
             driver=Driver(self.store, self._models),
@@ -252,32 +252,18 @@ def serve(config: Config) -> int:
     return 0
 
 
-class _LateClock:
-    """The clock of a process whose store could not be opened at start.
-
-    When it can, entries are to be judged by the time that they were stored by.
-    """
-
-    def __init__(self) -> None:
-        self._clock: Clock = BootClock()
-
-    def now_ms(self) -> int:
-        return self._clock.now_ms()
-
-    def follow(self, clock: Clock) -> None:
-        self._clock = clock
-
-
 def _open(
     config: Config, guard_key: GuardKey, *, pool: int, key: bytes | None
-) -> tuple[EntryStore, Clock, bytes]:
-    """Open the store, the clock whose anchor it keeps, and the key that signs tokens.
+) -> tuple[EntryStore, Clock, FillTokens]:
+    """Open the store, the clock whose anchor it keeps, and tokens signed with `key` or the store's own.
 
-    A store that cannot be opened is stood in for, and tried again: every Lookup passes through until then.
+    Whenever the store is opened anew, its clock and its key are followed: entries are judged by the time that
+    they were stored by, and tokens outlive this process.
     """
     section = config.store
+    tokens = FillTokens(key or os.urandom(_TOKEN_KEY_BYTES))
     if section.engine == "memory":
-        return MemoryEntryStore(max_bytes=section.max_bytes), BootClock(), key or os.urandom(_TOKEN_KEY_BYTES)
+        return MemoryEntryStore(max_bytes=section.max_bytes), BootClock(), tokens
     settings = StoreSettings(
         path=section.path,
         max_bytes=section.max_bytes,
@@ -285,29 +271,25 @@ def _open(
         write_timeout=section.write_timeout.total_seconds(),
         pool=pool,
     )
-    try:
-        return _open_lmdb(settings, guard_key, key)
-    except StoreUnavailable as unavailable:
-        late = _LateClock()
+    clock = FollowingClock()
 
-        def again() -> EntryStore:
-            store, clock, _ = _open_lmdb(settings, guard_key, key)
-            late.follow(clock)
-            return store
+    def opened() -> LmdbEntryStore:
+        store, its_clock, its_key = _open_lmdb(settings, guard_key)
+        clock.follow(its_clock)
+        if key is None:
+            tokens.use(its_key)
+        return store
 
-        return ReopeningStore(str(unavailable), again), late, key or os.urandom(_TOKEN_KEY_BYTES)
+    return ReopeningStore(opened), clock, tokens
 
 
-def _open_lmdb(
-    settings: StoreSettings, guard_key: GuardKey, key: bytes | None
-) -> tuple[EntryStore, Clock, bytes]:
+def _open_lmdb(settings: StoreSettings, guard_key: GuardKey) -> tuple[LmdbEntryStore, BootClock, bytes]:
     """Open the store with what it keeps for its process. Raises StoreUnavailable, whatever the fault."""
     store: LmdbEntryStore | None = None
     try:
         store = open_store(settings)
-        clock = BootClock(store)
         guard_key.follow(store.settle_guard_key(os.urandom(_TOKEN_KEY_BYTES)))
-        return store, clock, key or store.settle_token_key(os.urandom(_TOKEN_KEY_BYTES))
+        return store, BootClock(store), store.settle_token_key(os.urandom(_TOKEN_KEY_BYTES))
     except Exception as fault:
         if store is not None:
             store.close()

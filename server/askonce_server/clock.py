@@ -121,6 +121,23 @@ class BootClock:
             self._drift_ns = drift_ns
 
 
+class FollowingClock:
+    """The Clock of a server whose store is opened anew: it goes by the clock of the store that is open."""
+
+    __slots__ = ("_clock",)
+
+    def __init__(self) -> None:
+        self._clock = BootClock()
+
+    def now_ms(self) -> int:
+        """Return milliseconds since 1970, by the clock that is followed."""
+        return self._clock.now_ms()
+
+    def follow(self, clock: BootClock) -> None:
+        """Go by `clock` from now on."""
+        self._clock = clock
+
+
 class ManualClock:
     """A Clock that moves only when it is told to."""
 

@@ -118,7 +118,7 @@ def test_a_watcher_that_left_is_forgotten(start):
     deadline = time.monotonic() + 10
     while server.sidecar.health.servicer._watchers and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert server.sidecar.health.servicer._watchers == []
+    assert not server.sidecar.health.servicer._watchers
 
 
 def test_watchers_take_no_threads_from_lookups(start):
@@ -131,6 +131,33 @@ def test_watchers_take_no_threads_from_lookups(start):
     assert verdict(server.gateway.ask(describe(), timeout=5)) == "miss"
     for watch in watching:
         watch.cancel()
+
+
+def test_watchers_who_leave_while_others_are_told_hold_up_nobody(start):
+    """The servicer of grpcio-health-checking stops the server here, for good."""
+    server = start()
+    health = server.sidecar.health
+
+    def come_and_go():
+        for _ in range(10):
+            ask = health_pb2.HealthCheckRequest(service="askonce.store")
+            watching = [server.gateway.health.Watch(ask) for _ in range(20)]
+            for watch in watching:
+                next(watch)
+            for watch in watching:
+                watch.cancel()
+
+    def tell():
+        for at in range(300):
+            health.store(problem="now and then" if at % 2 else None)
+
+    threads = [threading.Thread(target=one, daemon=True) for one in (come_and_go, come_and_go, tell)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert verdict(server.gateway.ask(describe(), timeout=5)) == "miss"
 
 
 def test_an_idle_reflection_client_is_cut_off_at_the_grace(folder):

@@ -18,6 +18,7 @@ from askonce_server.ports import StoreUnavailable
 from askonce_server.store import lmdb as lmdb_store
 from askonce_server.store import open_store
 from askonce_server.store.commits import Committer
+from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.jobs import Job, Ticket
 from askonce_server.store.space import oldest_reader
 from askonce_server.store.writer import Writer, WriterOptions
@@ -508,7 +509,7 @@ class NoTransactions(Committer):
 def submit_one(sync_interval):
     env = Env()
     options = WriterOptions(sync_interval=sync_interval)
-    writer = Writer(env, NoTransactions(env, None, None, commit=None), options)
+    writer = Writer(env, NoTransactions(OpenEnvironment(env, None, None, None), None, commit=None), options)
     ticket = Ticket()
     job = Job(action=None, ticket=ticket)
     writer.submit([job], ticket)

@@ -32,14 +32,18 @@ class FillTokens:
     """
 
     def __init__(self, key: bytes, *, older_keys: tuple[bytes, ...] = ()) -> None:
-        self._key = key
-        self._key_id = _key_id(key)
+        self.use(key, older_keys=older_keys)
+
+    def use(self, key: bytes, *, older_keys: tuple[bytes, ...] = ()) -> None:
+        """Sign with `key` from now on; take what it or one of `older_keys` signed, and nothing else."""
         self._keys: Mapping[bytes, bytes] = {_key_id(one): one for one in (*older_keys, key)}
+        self._signing = _key_id(key), key
 
     def sign(self, grant: Grant) -> bytes:
         """Return the token that says `grant`."""
-        payload = _VERSION + self._key_id + _encode(grant)
-        return payload + hmac.digest(self._key, payload, "sha256")
+        key_id, key = self._signing
+        payload = _VERSION + key_id + _encode(grant)
+        return payload + hmac.digest(key, payload, "sha256")
 
     def verify(self, token: bytes, *, now_ms: int) -> Grant:
         """Return what the token says. Raises ForgedToken or ExpiredToken."""

@@ -12,9 +12,11 @@ from typing import Final, TypeAlias
 import lmdb
 
 from askonce_server.core.reasons import RefusalReason
+from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.faults import describe, is_full
+from askonce_server.store.held import StoreLost
 from askonce_server.store.jobs import Job
-from askonce_server.store.layout import Databases, Transaction
+from askonce_server.store.layout import Transaction
 from askonce_server.store.rows import Rows
 from askonce_server.store.space import Bounds, Space
 
@@ -34,14 +36,13 @@ def commit_transaction(txn: Transaction) -> None:
 class Committer:
     """Runs jobs inside write transactions. Used by one thread alone."""
 
-    def __init__(
-        self, env: lmdb.Environment, databases: Databases, bounds: Bounds, *, commit: Commit
-    ) -> None:
-        self._env = env
-        self._databases = databases
+    def __init__(self, opened: OpenEnvironment, bounds: Bounds, *, commit: Commit) -> None:
+        self._env = opened.env
+        self._databases = opened.databases
+        self._files = opened.files
         self._bounds = bounds
         self._commit = commit
-        self._path = Path(env.path())
+        self._path = Path(opened.env.path())
         self.begun: float | None = None
         """When the transaction that runs now began to wait for its turn (monotonic seconds)."""
         self.problem: str | None = None
@@ -71,7 +72,11 @@ class Committer:
                 job.ticket.end_one()
 
     def _transact(self, take: Callable[[], Sequence[Job]]) -> None:
-        """Run jobs in one transaction: all of them are committed, or none and the fault is raised."""
+        """Run jobs in one transaction: all of them are committed, or none and the fault is raised.
+
+        A file that is not at its path any more is not written; what was written to it is not acknowledged.
+        """
+        self._files.check()
         self.begun = time.monotonic()
         txn = self._env.begin(write=True, buffers=True)
         try:
@@ -81,6 +86,7 @@ class Committer:
             results = [job.action(rows, space) for job in jobs]
             if rows.changed:
                 self._commit(txn)
+                self._files.check()
         finally:
             with suppress(lmdb.Error):
                 txn.abort()  # without effect after a commit
@@ -127,7 +133,7 @@ class Committer:
             )
         if isinstance(fault, lmdb.MapFullError):
             return  # the store is at its limit, which is no defect
-        if isinstance(fault, (lmdb.Error, OSError)):
+        if isinstance(fault, (lmdb.Error, OSError, StoreLost)):
             self.note(fault)
         else:
             _log.error("a write was dropped for a fault of its own", exc_info=fault)

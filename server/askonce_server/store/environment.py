@@ -16,6 +16,7 @@ import lmdb
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store.damage import DamagedFile, check_structure, read_header
 from askonce_server.store.faults import describe
+from askonce_server.store.held import HeldFiles
 from askonce_server.store.instance import InstanceLock, InUse
 from askonce_server.store.layout import DATABASE_NAMES, MAX_DATABASES, META_SCHEMA, SCHEMA, Databases
 from askonce_server.store.space import MIB, Bounds
@@ -67,11 +68,13 @@ class OpenEnvironment:
 
     env: lmdb.Environment
     databases: Databases
+    files: HeldFiles
     lock: InstanceLock | None
 
     def close(self) -> None:
         """Let go of the files."""
         self.env.close()
+        self.files.close()
         if self.lock is not None:
             with suppress(OSError):  # a full disk must not keep the store locked
                 self.lock.release()
@@ -152,7 +155,8 @@ def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) 
         env.reader_check()
         _check_schema(env, settings.path)
         _extend(data_file, env.info()["map_size"])
-        return OpenEnvironment(env, _open_databases(env, settings), lock)
+        databases = _open_databases(env, settings)
+        return OpenEnvironment(env, databases, HeldFiles(data_file, settings.path / _LOCK_FILE), lock)
     except _Stuck:
         raise  # closing would wait for the same lock
     except BaseException:

@@ -9,6 +9,7 @@ from typing import Final
 
 import lmdb
 
+from askonce_server.store.held import StoreLost
 from askonce_server.store.seals import Damaged
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -56,6 +57,8 @@ def is_damage(fault: BaseException) -> bool:
 
 def describe(fault: BaseException, path: Path) -> str:
     """Say what went wrong with the store at `path` and how to mend it."""
+    if isinstance(fault, StoreLost):
+        return str(fault)
     number = number_of(fault, path)
     if number in _FULL:
         return f"no space left for the store at {path}: free some on its disk, or move store.path ({fault})"

@@ -18,6 +18,7 @@ from askonce_server.store.commits import SWEEP_ROWS, Commit, Committer, commit_t
 from askonce_server.store.costs import write_cost
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.faults import describe, is_damage
+from askonce_server.store.held import StoreLost
 from askonce_server.store.jobs import Action, Job, Ticket
 from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY, entry_row
 from askonce_server.store.prepared import Prepared, prepare
@@ -46,9 +47,10 @@ class LmdbEntryStore:
         self._path: Path = settings.path
         self._limit_bytes = settings.max_bytes
         self._read_problem: str | None = None
+        self._lost: str | None = None
         self._closed = False
         self._readers = Readers(opened.env, opened.databases, self._unreadable)
-        self._committer = Committer(opened.env, opened.databases, settings.bounds, commit=commit)
+        self._committer = Committer(opened, settings.bounds, commit=commit)
         options = WriterOptions(
             timeout=settings.write_timeout,
             sync_interval=settings.sync_interval if settings.durability == "periodic" else None,
@@ -58,7 +60,9 @@ class LmdbEntryStore:
         self._writer = Writer(opened.env, self._committer, options)
 
     def read(self) -> LmdbReadView:
-        """Open a view. Entering it raises StoreUnavailable."""
+        """Open a view. Raises StoreUnavailable, also on entering it."""
+        if self._lost is not None or self._opened.files.is_cut_short():
+            raise StoreUnavailable(self.lost() or "")
         return LmdbReadView(self._readers)
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
@@ -184,7 +188,17 @@ class LmdbEntryStore:
 
     def problem(self) -> str | None:
         """Say why the store cannot be used now, or None when it can."""
-        return "the store is closed" if self._closed else self._read_problem or self._writer.problem()
+        if self._closed:
+            return "the store is closed"
+        return self._lost or self._read_problem or self._writer.problem()
+
+    def lost(self) -> str | None:
+        """Say that the store's files were taken away, after which nothing is read either, or None."""
+        try:
+            self._opened.files.check()
+        except StoreLost as loss:
+            self._lost = str(loss)
+        return self._lost
 
     def stats(self) -> StoreStats:
         """Count. Raises StoreUnavailable."""

@@ -1,4 +1,4 @@
-"""A store that could not be opened at start, and is tried again until it can."""
+"""A store that is opened anew: where it could not be opened, and where its files were taken away."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import Protocol
 
 from askonce_server.core.entries import Write
 from askonce_server.core.reasons import RefusalReason
@@ -15,21 +16,36 @@ from askonce_server.store.unavailable import UnavailableStore
 _log = logging.getLogger(__name__)
 
 
-class ReopeningStore:
-    """Stands in for a store until `open_store` succeeds: a disk that comes late, an instance that ends.
+class LosableStore(EntryStore, Protocol):
+    """An EntryStore whose files can be taken away from under it."""
 
-    Until then everything passes through. It is tried every `interval_seconds`.
+    def lost(self) -> str | None:
+        """Look, and say that they were, or None."""
+
+
+class ReopeningStore:
+    """The store that `open_store` opens, at once or as soon as it can: a disk may come late, an instance end.
+
+    Until then everything passes through, and it is tried every `interval_seconds`. An open one is looked at
+    every `watch_seconds`: one whose files are not at its path any more is given up, and opened anew.
     """
 
     def __init__(
-        self, problem: str, open_store: Callable[[], EntryStore], *, interval_seconds: float = 5.0
+        self,
+        open_store: Callable[[], LosableStore],
+        *,
+        interval_seconds: float = 5.0,
+        watch_seconds: float = 1.0,
     ) -> None:
-        self._store: EntryStore = UnavailableStore(problem)
         self._open_store = open_store
         self._interval_seconds = interval_seconds
+        self._watch_seconds = watch_seconds
         self._closed = threading.Event()
         self._lock = threading.Lock()
-        threading.Thread(target=self._try_again, name="askonce-store-reopen", daemon=True).start()
+        self._opened: LosableStore | None = None
+        self._store: EntryStore
+        self._open()
+        threading.Thread(target=self._watch, name="askonce-store-reopen", daemon=True).start()
 
     def read(self) -> AbstractContextManager[ReadView]:
         """Open a view. Raises StoreUnavailable."""
@@ -52,20 +68,37 @@ class ReopeningStore:
         return self._store.stats()
 
     def close(self) -> None:
-        """Stop trying, and close what was opened."""
+        """Stop watching, and close what was opened."""
         self._closed.set()
         with self._lock:
             self._store.close()
 
-    def _try_again(self) -> None:
-        while not self._closed.wait(self._interval_seconds):
+    def _open(self) -> None:
+        try:
+            self._store = self._opened = self._open_store()
+        except StoreUnavailable as unavailable:
+            self._store = UnavailableStore(str(unavailable))
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._patience()):
             with self._lock:
                 if self._closed.is_set():
                     return
                 try:
-                    self._store = self._open_store()
-                except StoreUnavailable as still:
-                    self._store = UnavailableStore(str(still))
-                else:
-                    _log.info("the store could be opened; answers are served from it again")
-                    return
+                    self._look()
+                except Exception:
+                    _log.exception("the store's watch met a fault that it does not know")
+
+    def _patience(self) -> float:
+        return self._interval_seconds if self._opened is None else self._watch_seconds
+
+    def _look(self) -> None:
+        opened = self._opened
+        if opened is None:
+            self._open()
+            if self._opened is not None:
+                _log.info("the store could be opened; answers are served from it again")
+        elif (loss := opened.lost()) is not None:
+            _log.error("%s", loss)
+            self._store, self._opened = UnavailableStore(loss), None
+            opened.close()
