@@ -51,6 +51,10 @@ from askonce_server.telemetry.logs import log_json_lines
 
 _log = logging.getLogger("askonce")
 _TOKEN_KEY_BYTES = 32
+_TOKEN_KEY_LEAST_BYTES = 16
+"""A key can be tried out on one token, as fast as machines go."""
+_ADMIN_TOKEN_LEAST_BYTES = 8
+"""A bearer token can be tried out on the running server alone."""
 _STORE_WATCH_SECONDS = 1.0
 _ADMIN_THREADS = 4
 _QUEUED_PER_THREAD = 16
@@ -79,9 +83,9 @@ class Sidecar:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        key = _secret("fill_token_key_env", config.fill_token_key_env)
+        key = _secret("fill_token_key_env", config.fill_token_key_env, least=_TOKEN_KEY_LEAST_BYTES)
         admin_token_env = config.admin.token_env if config.admin is not None else None
-        self._admin_token = _secret("admin.token_env", admin_token_env)
+        self._admin_token = _secret("admin.token_env", admin_token_env, least=_ADMIN_TOKEN_LEAST_BYTES)
         self._locks: list[SocketLock] = []
         self._pools: list[ThreadPoolExecutor] = []
         self._stopped = threading.Event()
@@ -298,13 +302,16 @@ def _open_lmdb(settings: StoreSettings, guard_key: GuardKey) -> tuple[LmdbEntryS
         raise StoreUnavailable(f"the store at {settings.path} cannot be opened: {fault!r}") from fault
 
 
-def _secret(setting: str, name: str | None) -> str | None:
-    """Read what the configuration only names. Raises CannotStart: an empty secret would open the door."""
+def _secret(setting: str, name: str | None, *, least: int) -> str | None:
+    """Read what the configuration only names. Raises CannotStart when it has fewer than `least` bytes."""
     if name is None:
         return None
     value = os.environ.get(name, "")
     if not value:
         raise CannotStart(f"{setting} names the variable {name}, which is not set: set it to the secret")
+    if (size := len(os.fsencode(value))) < least:
+        problem = f"holds a secret of {size} bytes, which can be guessed: use at least {least} random bytes"
+        raise CannotStart(f"{setting} names the variable {name}, which {problem}")
     return value
 
 

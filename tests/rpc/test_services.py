@@ -168,8 +168,24 @@ def test_a_secret_that_is_not_there_stops_the_start_by_name(start, monkeypatch, 
     monkeypatch.delenv("THE_SECRET", raising=False)
     if value is not None:
         monkeypatch.setenv("THE_SECRET", value)
-    settings = {"fill_token_key_env": "THE_SECRET"}
-    if setting == "admin.token_env":
-        settings = {"admin": {"token_env": "THE_SECRET"}}
     with pytest.raises(CannotStart, match=f"{re.escape(setting)} names the variable THE_SECRET"):
-        start(**settings)
+        start(**naming_the_secret(setting))
+
+
+def naming_the_secret(setting):
+    if setting == "admin.token_env":
+        return {"admin": {"token_env": "THE_SECRET"}}
+    return {setting: "THE_SECRET"}
+
+
+@pytest.mark.parametrize(("setting", "least"), [("fill_token_key_env", 16), ("admin.token_env", 8)])
+def test_a_secret_that_can_be_guessed_stops_the_start_by_name(start, monkeypatch, setting, least):
+    short = "é" * (least // 2 - 1) + "a"
+    monkeypatch.setenv("THE_SECRET", short)
+    with pytest.raises(CannotStart, match=f"^{re.escape(setting)} names") as told:
+        start(**naming_the_secret(setting))
+    assert f"of {least - 1} bytes" in str(told.value)
+    assert f"at least {least} random bytes" in str(told.value)
+    assert short not in str(told.value)
+    monkeypatch.setenv("THE_SECRET", short + "b")
+    assert start(**naming_the_secret(setting)).gateway.serving() == "SERVING"

@@ -103,7 +103,7 @@ class AdminSection(Section):
     listen: Addresses
     """Where the admin service listens, best a socket in a folder that the gateway cannot see."""
     token_env: EnvName | None = None
-    """The name of the environment variable with the bearer token that callers must show."""
+    """The name of the environment variable with the bearer token that callers must show, 8 bytes or more."""
 
 
 class StoreSection(Section):
@@ -185,7 +185,7 @@ class Config(Section):
     index: IndexSection = Field(default_factory=IndexSection)
     """Where near requests are looked for."""
     fill_token_key_env: EnvName | None = None
-    """The name of the environment variable with the key that signs fill tokens; left out, the store's own."""
+    """The name of the variable with the key that signs fill tokens, 16 bytes or more; else the store's own."""
     embedders: dict[Name, Embedder] = Field(default_factory=dict)
     """The embedders that rules may name."""
     judge: JudgeSection | None = None
