@@ -240,11 +240,14 @@ def test_a_signal_under_load_loses_nothing_that_was_acknowledged(forked, folder)
     with sidecar(place) as server, ThreadPoolExecutor(9) as pool:
         server.wait_until_serving().close()
         callers = [pool.submit(load.run, worker) for worker in range(8)] + [pool.submit(load.watch)]
-        while len(load.acknowledged) < 100:
-            time.sleep(0.01)
-        server.send(signal.SIGTERM)
-        assert server.process.wait(timeout=30) == 0
-        load.done.set()
+        try:
+            while len(load.acknowledged) < 100:
+                assert not any(caller.done() for caller in callers)
+                time.sleep(0.01)
+            server.send(signal.SIGTERM)
+            assert server.process.wait(timeout=30) == 0
+        finally:
+            load.done.set()
         for caller in callers:
             caller.result(timeout=30)
         assert "Traceback" not in server.log.read_text()

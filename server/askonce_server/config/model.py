@@ -185,7 +185,7 @@ class Config(Section):
     index: IndexSection = Field(default_factory=IndexSection)
     """Where near requests are looked for."""
     fill_token_key_env: EnvName | None = None
-    """The name of the variable with the key that signs fill tokens, 16 bytes or more; else the store's own."""
+    """The name of the variable with the key that signs fill tokens, 16 bytes or more; else the store's."""
     embedders: dict[Name, Embedder] = Field(default_factory=dict)
     """The embedders that rules may name."""
     judge: JudgeSection | None = None
