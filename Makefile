@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROTOGEN := $(VENV)/protogen
 CONFIG ?=
+PAIRS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test test-thorough test-go check lint format types buf proto proto-go docs ghz bench-ratio bench-keys clean
+.PHONY: help install demo serve test test-thorough test-go check lint format types buf proto proto-go docs ghz bench-ratio bench-keys quality clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -62,6 +63,9 @@ bench-ratio: install ## an exact hit against a server that answers without decid
 
 bench-keys: install ## key derivation against the plain library calls
 	$(BIN)/python benchmarks/micro/keys.py
+
+quality: install ## right and wrong semantic hits on labelled data (PAIRS="file ..."; default: the tests' own pairs)
+	$(BIN)/python -m benchmarks.quality.run $(PAIRS)
 
 clean: ## remove .venv and what tools left behind
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/out

@@ -31,9 +31,10 @@ from askonce_server.rpc.drain import drain
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind, credentials_of
-from askonce_server.rpc.permits import Limits
+from askonce_server.rpc.permits import MIN_WAITING, Limits
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.flight import Flight
 from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import LookupService
 from askonce_server.service.shared import Shared
@@ -42,6 +43,7 @@ from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 from askonce_server.store import (
     LmdbEntryStore,
+    LocalLeases,
     MemoryEntryStore,
     ReopeningStore,
     StoreSettings,
@@ -91,23 +93,20 @@ class Sidecar:
         self._stopped = threading.Event()
         self._gate = Gate()
         self.rules = core_rules(config)
-        limits = Limits(
-            threads=config.threads,
-            max_request=config.max_request,
-            max_response=config.max_response,
-            max_in_flight_bytes=config.max_in_flight_bytes,
-        )
+        limits = _limits(config)
         self._workers = limits.pool
-        own_key = key.encode() if key is not None else None
         guard_key = GuardKey(os.urandom(_TOKEN_KEY_BYTES))
+        own_key = key.encode() if key is not None else None
         self.store, clock, tokens = _open(config, guard_key, pool=limits.pool, key=own_key)
         tallies, faults = Tallies(), FaultLog()
         self._models = models(config, self.store, faults)
+        self._leases = LocalLeases()
         shared = Shared(
             driver=Driver(self.store, self._models),
             guard_token=guard_key,
             clock=clock,
             rules=lambda: self.rules,
+            flight=Flight(self._leases, clock),
             tallies=tallies,
             faults=faults,
         )
@@ -166,6 +165,7 @@ class Sidecar:
         if self._stopped.is_set():
             return
         self._stopped.set()
+        self._leases.close()  # whoever waits for another's answer goes on without it
         section = self._config.drain
         drain(
             self._servers,
@@ -254,6 +254,18 @@ def serve(config: Config) -> int:
     stop.wait()
     sidecar.stop()
     return 0
+
+
+def _limits(config: Config) -> Limits:
+    """Return how much may go on at once: besides those that work, as many as rules let wait."""
+    waiters = [rule.coalesce.max_waiters for rule in config.rules if rule.coalesce is not None]
+    return Limits(
+        threads=config.threads,
+        waiting=max([MIN_WAITING, *waiters]),
+        max_request=config.max_request,
+        max_response=config.max_response,
+        max_in_flight_bytes=config.max_in_flight_bytes,
+    )
 
 
 def _open(

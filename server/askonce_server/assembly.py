@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from askonce_server.config.embedders import Embedder as EmbedderSection
 from askonce_server.config.model import Config
 from askonce_server.core.rules import Gray
-from askonce_server.embed import build_queued
+from askonce_server.embed import build, build_queued
 from askonce_server.index import FaissVectorIndex
 from askonce_server.ports import Embedder, EmbedderUnavailable, EntryStore, Verifier, VerifierUnavailable
 from askonce_server.service.faults import FaultLog
@@ -29,6 +30,11 @@ def models(config: Config, store: EntryStore, faults: FaultLog) -> Models:
         faults=faults,
         slots=max(1, config.threads - config.threads // _FREE_SHARE),
     )
+
+
+def embedder(name: str, section: EmbedderSection) -> Embedder:
+    """Return one embedder by itself, for tools. Raises EmbedderUnavailable."""
+    return build(name, section)
 
 
 def _embedders(config: Config) -> Mapping[str, Embedder]:

@@ -6,6 +6,7 @@ from askonce_server.core.guards import ALL_OFF, GuardSettings
 from askonce_server.core.reasons import Matcher
 from askonce_server.core.rules import (
     Admission,
+    Coalesce,
     Eligibility,
     Gray,
     Identity,
@@ -14,6 +15,7 @@ from askonce_server.core.rules import (
     Rule,
     RuleMode,
     SemanticPolicy,
+    Stale,
 )
 
 GOOD = Path(__file__).parent / "good"
@@ -75,6 +77,8 @@ def test_every_setting_reaches_the_core():
             store_text=True,
             guards=GuardSettings(number=False, slot=True, min_overlap=0.5),
         ),
+        stale=Stale(on_request_ms=10_000, while_revalidate_ms=20_000, if_error_ms=3_600_000),
+        coalesce=Coalesce(lease_ms=60_000, max_waiters=16),
     )
     assert (embeddings.mode, embeddings.strategy, embeddings.scope) == (RuleMode.OFF, (Matcher.EXACT,), ())
 

@@ -20,13 +20,12 @@ def test_a_rule_behind_one_that_matches_everything_is_never_reached():
 
 def test_settings_without_effect_are_named():
     assert noted(
-        "[{id: a, strategy: exact, normalized: {}, coalesce: {}, semantic: {embedder: m, threshold: 1}}]",
+        "[{id: a, strategy: exact, normalized: {}, semantic: {embedder: m, threshold: 1}}]",
         ASKONCE_EMBEDDERS="{m: {kind: onnx}, n: {kind: onnx}}",
     ) == [
         "embedders.n: is used by no rule",
         "rules[0].semantic: has no effect, since strategy does not name semantic",
         "rules[0].normalized: has no effect, since strategy does not name normalized",
-        "rules[0].coalesce: has no effect in this version",
     ]
 
 

@@ -27,6 +27,9 @@ from conformance.cases import (  # noqa: E402
     scopes,
     segments,
     spelling,
+    streams_chat,
+    streams_messages,
+    streams_responses,
 )
 from conformance.cases.case import RULES, Case  # noqa: E402
 
@@ -50,6 +53,11 @@ def files() -> dict[str, str]:
     for name, module in GROUPS.items():
         cases = [vector(case) for case in module.CASES]
         found[f"{name}.json"] = _dumped({"about": module.__doc__, "key_schema": "askonce/1", "cases": cases})
+    modules = (streams_chat, streams_responses, streams_messages)
+    streams = [case.vector() for module in modules for case in module.CASES]
+    found["streams.json"] = _dumped(
+        {"about": "Recorded streams, documents, and one made of the other.", "cases": streams}
+    )
     return found
 
 

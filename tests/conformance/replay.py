@@ -26,7 +26,8 @@ from askonce_server.rpc import convert
 from askonce_server.service.lookup import plan_for
 
 HERE = Path(__file__).resolve().parent
-FILES = sorted(path for path in HERE.glob("*.json") if path.name != "rules.json")
+OTHERS = {"rules.json", "streams.json"}
+FILES = sorted(path for path in HERE.glob("*.json") if path.name not in OTHERS)
 NOW_MS = 1_700_000_000_000
 
 

@@ -6,6 +6,7 @@ from askonce_server.core.descriptor import Controls
 from askonce_server.core.entries import Body
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.flight import Flight
 from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import Asked, LookupService
 from askonce_server.service.models import Models
@@ -13,7 +14,7 @@ from askonce_server.service.shared import Shared
 from askonce_server.service.store import Filed, StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
-from askonce_server.store import MemoryEntryStore
+from askonce_server.store import LocalLeases, MemoryEntryStore
 from core.builders import NOW, dumps, response, rule
 
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}
@@ -64,6 +65,7 @@ class Cache:
             driver=driver,
             guard_token=GuardKey(b"g" * 32),
             clock=self.clock,
+            flight=Flight(LocalLeases(), self.clock),
             rules=lambda: self.rules,
             tallies=self.tallies,
             faults=FaultLog(),

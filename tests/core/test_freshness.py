@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askonce_server.core.descriptor import Controls
-from askonce_server.core.freshness import age_ms, start_ms, why_not_fresh
+from askonce_server.core.freshness import Freshness, age_ms, freshness, start_ms
 from askonce_server.core.reasons import DenyReason
-from askonce_server.core.rules import Rule
+from askonce_server.core.rules import Rule, Stale
 from core.builders import NOW, answer
 
 TTL = 10_000
@@ -17,8 +17,14 @@ STORED = answer(start_ms=NOW, store_ms=NOW + 500, expire_ms=NOW + TTL)
 RULE = Rule(STORED.rule_id)
 
 
+def refused(*args, **kwargs):
+    found = freshness(*args, **kwargs)
+    assert found not in (Freshness.STALE, Freshness.REFRESH)
+    return None if found is Freshness.FRESH else found
+
+
 def after(elapsed, **controls):
-    return why_not_fresh(STORED, Controls(**controls), NOW + elapsed, rule=RULE)
+    return refused(STORED, Controls(**controls), NOW + elapsed, rule=RULE)
 
 
 def test_an_answer_is_fresh_while_its_age_is_below_the_ttl():
@@ -32,8 +38,8 @@ def test_an_answer_lives_no_longer_than_the_rule_that_serves_it_would_let_it():
     lowered = Rule(STORED.rule_id, ttl_ms=1_000, max_ttl_ms=5_000)
     other = Rule("another", ttl_ms=1_000, max_ttl_ms=5_000)
     for rule, lifetime in ((lowered, 5_000), (other, 1_000)):
-        assert why_not_fresh(STORED, Controls(), NOW + lifetime - 1, rule=rule) is None
-        assert why_not_fresh(STORED, Controls(), NOW + lifetime, rule=rule) is DenyReason.EXPIRED
+        assert refused(STORED, Controls(), NOW + lifetime - 1, rule=rule) is None
+        assert refused(STORED, Controls(), NOW + lifetime, rule=rule) is DenyReason.EXPIRED
 
 
 def test_max_age_is_the_greatest_age_that_is_accepted():
@@ -81,8 +87,8 @@ def test_a_call_that_began_in_the_future_began_now():
 def test_once_refused_an_answer_is_refused_for_good(ttl, elapsed, later, limit):
     stored = answer(start_ms=NOW, expire_ms=NOW + ttl)
     for controls in (Controls(), Controls(max_age_ms=limit), Controls(min_fresh_ms=limit)):
-        if why_not_fresh(stored, controls, NOW + elapsed, rule=RULE) is not None:
-            assert why_not_fresh(stored, controls, NOW + elapsed + later, rule=RULE) is not None
+        if refused(stored, controls, NOW + elapsed, rule=RULE) is not None:
+            assert refused(stored, controls, NOW + elapsed + later, rule=RULE) is not None
 
 
 @given(st.integers(0, TTL), st.integers(0, TTL), st.integers(0, TTL))
@@ -91,3 +97,37 @@ def test_a_stricter_caller_is_never_served_more(elapsed, limit, stricter_by):
         assert after(elapsed, max_age_ms=max(0, limit - stricter_by)) is not None
     if after(elapsed, min_fresh_ms=limit) is not None:
         assert after(elapsed, min_fresh_ms=limit + stricter_by) is not None
+
+
+STALE = Rule("r", stale=Stale(on_request_ms=3_000, while_revalidate_ms=1_000, if_error_ms=5_000))
+
+
+@pytest.mark.parametrize(
+    ("over", "controls", "after_error", "found"),
+    [
+        (-1, {}, False, Freshness.FRESH),
+        (0, {}, False, Freshness.REFRESH),
+        (999, {}, True, Freshness.REFRESH),
+        (1_000, {}, False, DenyReason.EXPIRED),
+        (1_000, {"max_stale_ms": 999}, False, DenyReason.EXPIRED),
+        (1_000, {"max_stale_ms": 1_000}, False, Freshness.STALE),
+        (2_999, {"max_stale_ms": 9_000}, False, Freshness.STALE),
+        (3_000, {"max_stale_ms": 9_000}, False, DenyReason.EXPIRED),
+        (3_000, {}, True, Freshness.STALE),
+        (4_999, {}, True, Freshness.STALE),
+        (5_000, {"max_stale_ms": 9_000}, True, DenyReason.EXPIRED),
+        (500, {"max_age_ms": 9_000}, False, DenyReason.EXPIRED),
+        (500, {"min_fresh_ms": 0}, False, DenyReason.EXPIRED),
+    ],
+)
+def test_a_stale_answer_is_served_only_where_rule_and_caller_allow(over, controls, after_error, found):
+    now = NOW + TTL + over
+    assert freshness(STORED, Controls(**controls), now, rule=STALE, after_error=after_error) is found
+
+
+@given(st.integers(0, 20_000), st.integers(0, 20_000) | st.none(), st.booleans())
+def test_without_leave_of_the_rule_nothing_is_stale(over, max_stale, after_error):
+    found = freshness(
+        STORED, Controls(max_stale_ms=max_stale), NOW + TTL + over, rule=RULE, after_error=after_error
+    )
+    assert found is DenyReason.EXPIRED

@@ -9,7 +9,7 @@ import pytest
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.reasons import DenyReason, Matcher, Mode, Outcome, RefusalReason
 from askonce_server.service.lookup import Asked, identity, plan_for
-from askonce_server.service.store import Filed
+from askonce_server.service.store import Admitted, Filed
 from core.builders import HOUR, NOW, descriptor, plan, response, rule, said
 from core.cache import BODY, SECOND, Cache, chat
 
@@ -94,7 +94,7 @@ def test_results_of_a_batch_keep_their_order():
     texts = ["a", "b", "c"]
     filed = [Filed(said(text), response(body=chat(id=text))) for text in texts]
     admitted = [cache.stores.admit(one) for one in filed]
-    admitted.insert(1, RefusalReason.STORE_FAILED)
+    admitted.insert(1, Admitted(RefusalReason.STORE_FAILED))
     stored = cache.stores.commit(admitted)
     assert [one.refusal for one in stored] == [None, RefusalReason.STORE_FAILED, None, None]
     plans = [cache.lookups.plan(Asked(said(text))) for text in reversed(texts)]

@@ -17,7 +17,6 @@ from rpc.replies import outcome, refused, verdict
 from rpc.requests import describe
 
 LATER = [
-    ("stub", "Abandon", decision_service_pb2.AbandonRequest(fill_token=b"x")),
     ("stub", "RecordFeedback", decision_service_pb2.RecordFeedbackRequest(verdict=1, entry_id="a" * 64)),
     ("admin", "GetEntry", admin_service_pb2.GetEntryRequest(entry_id="a" * 64)),
     ("admin", "DeleteEntry", admin_service_pb2.DeleteEntryRequest(entry_id="a" * 64)),

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -232,7 +233,9 @@ func blockEvents(out *writer, index int, block object) {
 	}
 	if strings.HasSuffix(asText(block["type"]), "tool_use") && !bare(block["input"]) {
 		start["input"] = []byte("{}")
-		input := quoted(string(block["input"]))
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, block["input"]) // it is a member of a document that was read
+		input := quoted(compact.String())
 		pieces = append(pieces, object{"type": quoted("input_json_delta"), "partial_json": input})
 	}
 	sendTyped(out, "content_block_start", object{"index": at, "content_block": start.raw()})

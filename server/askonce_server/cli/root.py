@@ -12,10 +12,12 @@ import typer
 
 from askonce_server.cli.config import config
 from askonce_server.cli.demo_command import demo
+from askonce_server.cli.embed import embed
 from askonce_server.cli.explain_key import explain_key
 from askonce_server.cli.failure import Failed
 from askonce_server.cli.lookup import lookup
 from askonce_server.cli.serve import serve
+from askonce_server.cli.similar import similar
 from askonce_server.cli.store import store
 from askonce_server.cli.version import version, versions
 
@@ -62,6 +64,8 @@ app.command(no_args_is_help=False)(serve)
 app.command()(lookup)
 app.command()(store)
 app.command("explain-key")(explain_key)
+app.command()(embed)
+app.command()(similar)
 app.command()(demo)
 app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(healthcheck)
 app.add_typer(config, name="config")

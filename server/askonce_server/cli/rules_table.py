@@ -27,7 +27,7 @@ def rules_table(rules: tuple[RuleSection, ...]) -> Table:
     table.add_column("rule", no_wrap=True)
     table.add_column("matches", overflow="fold")
     for name in ("mode", "strategy", "scope", "ttl"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=name in {"mode", "ttl"})
     for rule in rules:
         cells = (
             rule.id,

@@ -12,6 +12,7 @@ from askonce_server.core.guards import GuardSettings
 from askonce_server.core.reasons import Matcher
 from askonce_server.core.rules import (
     Admission,
+    Coalesce,
     Eligibility,
     Gray,
     Identity,
@@ -20,6 +21,7 @@ from askonce_server.core.rules import (
     Rule,
     RuleMode,
     SemanticPolicy,
+    Stale,
 )
 
 DEFAULT_MIN_TTL = timedelta(seconds=1)
@@ -45,6 +47,12 @@ def core_rule(section: RuleSection) -> Rule:
         eligibility=_eligibility(section.eligibility),
         admission=_admission(section.admission),
         semantic=_semantic(section),
+        stale=Stale(
+            on_request_ms=section.max_stale // ONE_MS,
+            while_revalidate_ms=section.stale_while_revalidate // ONE_MS,
+            if_error_ms=section.stale_if_error // ONE_MS,
+        ),
+        coalesce=_coalesce(section),
     )
 
 
@@ -87,6 +95,12 @@ def _key(section: RuleSection) -> KeyPolicy:
         history_max_messages=semantic.history_max_messages,
         history_overflow=semantic.history_overflow,
     )
+
+
+def _coalesce(section: RuleSection) -> Coalesce | None:
+    if section.coalesce is None:
+        return None
+    return Coalesce(section.coalesce.lease // ONE_MS, section.coalesce.max_waiters)
 
 
 def _semantic(section: RuleSection) -> SemanticPolicy | None:

@@ -68,8 +68,6 @@ def _rule_notes(rule: RuleSection, config: Config) -> Iterator[tuple[str, str]]:
         yield from _verifier_notes(rule.semantic)
     if "normalized" in rule.model_fields_set and "normalized" not in rule.strategy:
         yield "normalized", "has no effect, since strategy does not name normalized"
-    if rule.coalesce is not None:
-        yield "coalesce", "has no effect in this version"
     if rule.admission.max_body > config.max_response:
         limit = format_size(config.max_response)
         yield "admission.max_body", f"is more than max_response ({limit}), so no batch serves larger answers"

@@ -34,6 +34,7 @@ MatcherName = Literal["exact", "normalized", "semantic"]
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TTL = Between(MS, timedelta(days=3650))
+UP_TO_YEARS = Between(timedelta(), timedelta(days=3650))
 NOT_PARAMS = frozenset({"messages", "model", "stream", "system", "tools"})
 """Members of a request that are no params, so that ignoring them would ignore nothing."""
 
@@ -124,10 +125,7 @@ class AdmissionSection(Section):
 
 
 class CoalesceSection(Section):
-    """How callers that miss on the same entry at once wait for the first of them.
-
-    This version checks these settings and does not wait yet.
-    """
+    """How callers that miss on the same entry at once wait for the first of them."""
 
     lease: Annotated[Time, AfterValidator(Between(100 * MS, HOUR))] = timedelta(seconds=60)
     """How long the first caller may take before another takes over."""
@@ -158,6 +156,12 @@ class RuleSection(Section):
     """The least ttl that a request may ask for; left out, 1s or `ttl` if that is less."""
     max_ttl: Annotated[Time, AfterValidator(TTL)] | None = None
     """The greatest ttl that a request may ask for; left out, 24h or `ttl` if that is more."""
+    max_stale: Annotated[Time, AfterValidator(UP_TO_YEARS)] = timedelta()
+    """How long after its ttl an answer may still be served to callers that say `max_stale`."""
+    stale_while_revalidate: Annotated[Time, AfterValidator(UP_TO_YEARS)] = timedelta()
+    """How long after its ttl an answer is still served to all, while one caller is told to refresh it."""
+    stale_if_error: Annotated[Time, AfterValidator(UP_TO_YEARS)] = timedelta()
+    """How long after its ttl an answer may still be served to callers whose upstream failed."""
     scope: Annotated[
         tuple[Name, ...],
         Kind("name or list of names"),

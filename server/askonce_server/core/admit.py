@@ -172,7 +172,13 @@ def write(  # noqa: PLR0913 - one answer has this many sides
         source_request_id=response.source_request_id,
     )
     return Write(
-        grant.scope_root, grant.generations, grant.keys, answer, response.body, semantic=grant.semantic
+        grant.scope_root,
+        grant.generations,
+        grant.keys,
+        answer,
+        response.body,
+        semantic=grant.semantic,
+        stale_ms=rule.stale.longest_ms,
     )
 
 

@@ -18,6 +18,8 @@ _FORWARD_REASONS = {
 
 def of_decision(decision: Decision) -> str:
     """Return the field for a decision. `hit` and `fwd` exclude each other; a shadow hit is a miss."""
+    if decision.collapsed:
+        return f"{_CACHE}; fwd=miss; collapsed{_kind(decision)}"
     if decision.outcome is Outcome.HIT and decision.candidate is not None:
         return f"{_CACHE}; hit; ttl={_ttl(decision.candidate.entry.answer, decision.now_ms)}{_kind(decision)}"
     if decision.outcome is Outcome.BYPASS:

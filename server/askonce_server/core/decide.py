@@ -23,9 +23,9 @@ from askonce_server.core.decision import (
     Skip,
     bypass,
 )
-from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Grant
+from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Grant, lease_of
 from askonce_server.core.errors import Unrepresentable
-from askonce_server.core.freshness import why_not_fresh
+from askonce_server.core.freshness import Freshness, freshness
 from askonce_server.core.guards import Token
 from askonce_server.core.near import Found, Near
 from askonce_server.core.plan import Plan
@@ -125,29 +125,32 @@ class _Chain:
         if entry is None:
             return None
         assert isinstance(entry, Entry)
-        denied = self._why_deny(entry)
-        if denied is not None:
-            self._denied = (denied, Candidate(entry))
+        fresh = self._how_fresh(entry)
+        if isinstance(fresh, DenyReason):
+            self._denied = (fresh, Candidate(entry))
             return None
         if self._request.omit_body or self._rule.mode is RuleMode.SHADOW:
-            return Candidate(entry)
+            return Candidate(entry, freshness=fresh)
         body = yield ReadBody(entry)
         if body is None:
             return None
         assert isinstance(body, Body)
-        return Candidate(entry, body)
+        return Candidate(entry, body, freshness=fresh)
 
-    def _why_deny(self, entry: Entry) -> DenyReason | None:
+    def _how_fresh(self, entry: Entry) -> Freshness | DenyReason:
+        """Return how fresh the entry is, or why it may not be served."""
         request = self._request
-        stale = why_not_fresh(entry.answer, request.controls, self._now_ms, rule=self._rule)
-        if stale is not None:
-            return stale
-        accepts = request.accepts or {request.stream}
-        return None if entry.answer.stream in accepts else DenyReason.STREAM_SHAPE
+        if entry.answer.stream not in (request.accepts or {request.stream}):
+            return DenyReason.STREAM_SHAPE
+        after_error = request.after_upstream_error
+        return freshness(
+            entry.answer, request.controls, self._now_ms, rule=self._rule, after_error=after_error
+        )
 
     def _serve(self, matcher: Matcher, candidate: Candidate, generations: Generations) -> Decision:
         shadow = self._rule.mode is RuleMode.SHADOW
-        grant = self._grant(generations) if shadow else None
+        refresh = candidate.freshness is Freshness.REFRESH
+        grant = self._grant(generations) if shadow or refresh else None
         return Decision(
             Outcome.MISS if shadow else Outcome.HIT,
             self._now_ms,
@@ -158,6 +161,8 @@ class _Chain:
             store_answer=grant is not None,
             grant=grant,
             shadow=shadow,
+            stale=candidate.freshness is not Freshness.FRESH,
+            lease=grant.lease if grant is not None and not shadow else b"",
             anchor=self._anchor,
             embed_cost_usd=self._near.cost_usd,
         )
@@ -181,9 +186,16 @@ class _Chain:
             store_answer=grant is not None,
             grant=grant,
             shadow=self._rule.mode is RuleMode.SHADOW,
+            lease=lease_of(tuple(self._keys)) if self._coalesces else b"",
             anchor=self._anchor,
             embed_cost_usd=self._near.cost_usd,
         )
+
+    @property
+    def _coalesces(self) -> bool:
+        """Whether callers that miss wait for each other: a REFRESH wants an answer of its own."""
+        refresh = self._request.controls.mode is Mode.REFRESH
+        return self._rule.coalesce is not None and self._rule.mode is RuleMode.SERVE and not refresh
 
     def _grant(self, generations: Generations) -> Grant | None:
         """Return the leave to store, or None where the caller or the matchers rule it out."""
@@ -206,6 +218,7 @@ class _Chain:
             start_ms=self._now_ms,
             expire_ms=self._now_ms + TOKEN_LIFE_MS,
             semantic=self._near.row,
+            lease=lease_of(tuple(self._keys)),
         )
 
     def _add_missing_keys(self, generations: Generations) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from askonce_server.core.descriptor import Controls, Descriptor, Embedding
 from askonce_server.core.entries import Body, Entry, EntryKey, Grant, Neighbor
+from askonce_server.core.freshness import Freshness
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome
 from askonce_server.core.rules import Rule, RuleMode, SemanticPolicy
 from askonce_server.core.zones import Zone
@@ -60,14 +61,15 @@ class EmbeddedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Asks for the nearest unexpired entries of a partition.
+    """Asks for the nearest entries of a partition.
 
     Answer: `tuple[Neighbor, ...]`, best first, or the `BypassReason` why they cannot be had.
     """
 
     partition: bytes
     vector: bytes
-    now_ms: int
+    unexpired_ms: int
+    """Entries that had expired by then are passed over: now, less what may be served stale."""
     k: int = 10
 
 
@@ -112,6 +114,10 @@ class Request:
     """Shapes that the caller can replay (True: a stream). Empty: the one it wants."""
     omit_body: bool = False
     anchor: bool = False
+    after_upstream_error: bool = False
+    """Whether the caller asks since its upstream failed."""
+    wait_ms: int = 0
+    """How long it will wait for somebody else's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +144,7 @@ class Candidate:
     body: Body | None = None
     nearness: Nearness | None = None
     """Of a semantic candidate."""
+    freshness: Freshness = Freshness.FRESH
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +171,14 @@ class Decision:
     grant: Grant | None = None
     """What the fill token will say. None when nothing may be stored."""
     shadow: bool = False
+    stale: bool = False
+    """Whether the hit's ttl is over."""
+    lease: bytes = b""
+    """64 bytes: what one caller at a time may fill while others wait. Empty: everybody may."""
+    lease_holder: bool = False
+    """Whether this caller is that one: it is to Store, or to Abandon."""
+    collapsed: bool = False
+    """Whether it waited for another's answer."""
     anchor: str = ""
     embed_cost_usd: float | None = None
     """What embedding the text cost. None: unknown, or nothing was embedded."""

@@ -153,3 +153,13 @@ class Grant:
     """When the token ends."""
     semantic: SemanticRow | None = None
     """There when a key is a semantic one, so that nothing is embedded twice."""
+    lease: bytes = b""
+    """What one caller at a time may fill: 64 bytes; empty where no deterministic matcher has a key."""
+    holder: bytes = b""
+    """Names the holder of the lease. Empty: the caller has none."""
+
+
+def lease_of(keys: tuple[EntryKey, ...]) -> bytes:
+    """Return the lease over `keys`: the entry of the last deterministic matcher, 64 bytes, or nothing."""
+    same = [key for key in keys if key.matcher is not Matcher.SEMANTIC]
+    return same[-1].scope_key + same[-1].entry_id if same else b""

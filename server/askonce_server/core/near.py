@@ -27,7 +27,7 @@ from askonce_server.core.decision import (
 )
 from askonce_server.core.derive import SemanticSurface
 from askonce_server.core.entries import Body, EntryKey, Generations, Neighbor, SemanticRow
-from askonce_server.core.freshness import why_not_fresh
+from askonce_server.core.freshness import Freshness, freshness
 from askonce_server.core.guards import GuardFeatures, Token, features, from_bytes, judge, to_bytes
 from askonce_server.core.plan import Scope
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode
@@ -84,7 +84,7 @@ class Near:
         found = Found(key=key, row=self._row(embedded), cost_usd=embedded.cost_usd)
         if self._request.controls.mode is Mode.REFRESH or not (yield from self._still(generations)):
             return found
-        answer = yield Recall(key.partition, embedded.vector, self._now_ms)
+        answer = yield Recall(key.partition, embedded.vector, self._now_ms - self._rule.stale.longest_ms)
         if isinstance(answer, BypassReason):
             return replace(found, skip=answer)
         neighbors = cast("tuple[Neighbor, ...]", answer)
@@ -128,13 +128,13 @@ class Near:
         """Judge the nearest that is fresh; return it, and why it may not be served."""
         stale: tuple[Candidate, DenyReason] | None = None
         for neighbor in neighbors:
-            deny = why_not_fresh(neighbor.entry.answer, self._request.controls, self._now_ms, rule=self._rule)
             nearness = self._nearness(neighbor)
-            if deny is not None:
-                stale = stale or (Candidate(neighbor.entry, nearness=nearness), deny)
+            fresh = self._how_fresh(neighbor, nearness)
+            if isinstance(fresh, DenyReason):
+                stale = stale or (Candidate(neighbor.entry, nearness=nearness), fresh)
                 continue
             deny, nearness = yield from self._deny(key, neighbor, neighbors, nearness)
-            candidate = Candidate(neighbor.entry, nearness=nearness)
+            candidate = Candidate(neighbor.entry, nearness=nearness, freshness=fresh)
             if deny is not None or self._request.omit_body or self._rule.mode is RuleMode.SHADOW:
                 return candidate, deny
             if nearness.verifier and not (yield from self._still(generations)):
@@ -143,6 +143,18 @@ class Near:
             if body is not None:
                 return replace(candidate, body=cast("Body", body)), None
         return stale or (None, None)
+
+    def _how_fresh(self, neighbor: Neighbor, nearness: Nearness) -> Freshness | DenyReason:
+        """Return how fresh it is, or why it may not be served. What is stale must be above the threshold."""
+        fresh = freshness(
+            neighbor.entry.answer,
+            self._request.controls,
+            self._now_ms,
+            rule=self._rule,
+            after_error=self._request.after_upstream_error,
+        )
+        stale = fresh in (Freshness.STALE, Freshness.REFRESH)
+        return DenyReason.EXPIRED if stale and nearness.zone is not Zone.ABOVE else fresh
 
     def _nearness(self, neighbor: Neighbor) -> Nearness:
         threshold, low = self._policy.threshold, self._policy.low_threshold

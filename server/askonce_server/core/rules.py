@@ -130,6 +130,31 @@ class SemanticPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class Stale:
+    """How long after its ttl an answer may still be served (RFC 9111 section 4.2.4, RFC 5861)."""
+
+    on_request_ms: int = 0
+    """To a caller that says `max_stale`."""
+    while_revalidate_ms: int = 0
+    """To everybody, while one caller refreshes it."""
+    if_error_ms: int = 0
+    """To a caller whose upstream failed."""
+
+    @property
+    def longest_ms(self) -> int:
+        """The longest of them: so long it is kept."""
+        return max(self.on_request_ms, self.while_revalidate_ms, self.if_error_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """How callers that miss on one entry at once wait for the first of them."""
+
+    lease_ms: int = 60_000
+    max_waiters: int = 256
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A policy: mode, strategy, ttl, scope dims and what may be keyed, looked up and stored."""
 
@@ -147,6 +172,9 @@ class Rule:
     admission: Admission = field(default_factory=Admission)
     semantic: SemanticPolicy | None = None
     """There when `strategy` names the matcher."""
+    stale: Stale = field(default_factory=Stale)
+    coalesce: Coalesce | None = None
+    """None: nobody waits."""
 
 
 def first_match(rules: Sequence[Rule], descriptor: Descriptor, *, stream: bool | None) -> Rule | None:

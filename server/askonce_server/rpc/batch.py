@@ -68,4 +68,5 @@ def _make_twin(message: decision_pb2.Decision, first: int) -> None:
     message.same_as = first
     message.candidate.ClearField("body")
     message.store_answer = False
+    message.lease_holder = False
     message.fill_token = b""

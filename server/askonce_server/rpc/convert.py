@@ -54,6 +54,8 @@ def asked(request: decision_service_pb2.LookupRequest) -> Asked:
         accepts=frozenset(_SHAPES[shape] for shape in request.accepts if shape in _SHAPES),
         omit_body=request.omit_body,
         anchor=request.anchor,
+        after_upstream_error=request.after_upstream_error,
+        wait_ms=duration_ms(request.wait_for_fill, "wait_for_fill", []) or 0,
         violations=tuple(violations),
     )
 

@@ -12,8 +12,7 @@ import grpc
 from askonce.v1 import decision_pb2, decision_service_pb2
 from askonce_server.core.decision import Decision, bypass
 from askonce_server.core.density import Allowance
-from askonce_server.core.entries import Write
-from askonce_server.core.errors import MalformedRequest, TooDense
+from askonce_server.core.errors import MalformedRequest, TooDense, Violation
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
@@ -22,13 +21,14 @@ from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
-from askonce_server.rpc.patience import cut_off, patience
+from askonce_server.rpc.patience import cut_off, left, patience
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.driver import CutOff
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.flight import Turn
 from askonce_server.service.lookup import LookupService
-from askonce_server.service.store import Stored, StoreService
+from askonce_server.service.store import Admitted, Stored, StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 
@@ -69,7 +69,7 @@ class DecisionServicer:
                 "BatchLookup": self.batch_lookup,
                 "Store": self.store,
                 "BatchStore": self.batch_store,
-                "Abandon": not_yet("Abandon"),
+                "Abandon": self.abandon,
                 "RecordFeedback": not_yet("RecordFeedback"),
             },
             faults=self._faults,
@@ -124,6 +124,16 @@ class DecisionServicer:
                 response.results.add(response=encode.stored(next(results)))
         return response.SerializeToString()
 
+    def abandon(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
+        """Answer an Abandon: the caller will not fill what it was to fill."""
+        request = parse(decision_service_pb2.AbandonRequest, raw)
+        violations: list[Violation] = []
+        validate.fill_token(request.fill_token, violations)
+        if violations:
+            raise MalformedRequest(violations)
+        released = self._stores.abandon(request.fill_token)
+        return decision_service_pb2.AbandonResponse(released=released).SerializeToString()
+
     def _check_size(self, raw: bytes) -> None:
         limit = self._limits.max_request
         if len(raw) > limit:
@@ -132,14 +142,22 @@ class DecisionServicer:
     def _decide(self, raw: bytes, context: grpc.ServicerContext, *, fits: bool) -> Decision:
         """Decide one lookup. Raises MalformedRequest; a fault inside is a bypass."""
         try:
+            by = partial(_cut_off_of, raw, context)
             with self._permits.lookup(lambda: patience(context, _items(raw)) if fits else 0.0) as held:
-                if fits and held:
-                    return self._lookups.lookup(self._plan(raw), lambda: cut_off(context, _items(raw)))
-            return self._give_up()
+                begun = self._lookups.begin(self._plan(raw), by) if fits and held else None
+            if begun is None:
+                return self._give_up()
+            decision = self._lookups.end(begun, self._turn(context), by)
         except MalformedRequest:
             raise
         except Exception as error:
             return self._failed(error)
+        if decision.lease_holder and not context.is_active():
+            self._lookups.let_go(decision)
+        return decision
+
+    def _turn(self, context: grpc.ServicerContext) -> Turn:
+        return Turn(work=lambda: self._permits.lookup(lambda: patience(context)), left=lambda: left(context))
 
     def _failed(self, error: Exception) -> Decision:
         """Return, and count, the bypass that a fault inside leads to."""
@@ -215,29 +233,29 @@ class DecisionServicer:
         except Exception as error:
             return self._failed(error)
 
-    def _admit(self, request: decision_service_pb2.StoreRequest, *, able: bool) -> Write | RefusalReason:
+    def _admit(self, request: decision_service_pb2.StoreRequest, *, able: bool) -> Admitted:
         """Judge one answer. Raises MalformedRequest; a fault inside is a refusal."""
         try:
             filed = convert.filed(request)
-            return self._stores.admit(filed) if able else RefusalReason.STORE_FAILED
+            return self._stores.admit(filed) if able else Admitted(RefusalReason.STORE_FAILED)
         except MalformedRequest:
             raise
         except Exception as error:
             self._faults.record("store", error)
-            return RefusalReason.STORE_FAILED
+            return Admitted(RefusalReason.STORE_FAILED)
 
     def _admit_item(
         self, item: decision_service_pb2.StoreRequest, allowance: Allowance, *, able: bool
-    ) -> Write | RefusalReason | MalformedRequest:
+    ) -> Admitted | MalformedRequest:
         try:
             allowance.take(convert.documents(item.descriptor))
             return self._admit(item, able=able)
         except MalformedRequest as malformed:
             return malformed
         except TooDense:
-            return RefusalReason.TOO_LARGE
+            return Admitted(RefusalReason.TOO_LARGE)
 
-    def _commit(self, admitted: Sequence[Write | RefusalReason]) -> list[Stored]:
+    def _commit(self, admitted: Sequence[Admitted]) -> list[Stored]:
         try:
             return self._stores.commit(admitted)
         except Exception as error:
@@ -269,6 +287,10 @@ class DecisionServicer:
         """Return what stands in for a decision that cannot be encoded; it was counted as what it was."""
         self._faults.record("encoding a decision", error)
         return encode.failed(decision_id=uuid4().hex)
+
+
+def _cut_off_of(raw: bytes, context: grpc.ServicerContext) -> float | None:
+    return cut_off(context, _items(raw))
 
 
 def _items(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:

@@ -20,25 +20,27 @@ def patience(
 
     That is half of what its deadline or the smallest budget of its `items` leaves; the rest is for the work.
     """
-    left = _left(context, items)
-    return _WAIT_SECONDS if left is None else min(_WAIT_SECONDS, left / 2)
+    seconds = left(context, items)
+    return _WAIT_SECONDS if seconds is None else min(_WAIT_SECONDS, seconds / 2)
 
 
 def cut_off(
     context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]
 ) -> float | None:
-    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever.
+    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
+    seconds = left(context, items)
+    return None if seconds is None else time.monotonic() + seconds
 
-    For a caller that has gone that is long over.
+
+def left(
+    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest] = ()
+) -> float | None:
+    """Return the seconds that its deadline or the smallest budget of its `items` leaves a call, or None.
+
+    A caller that has gone has none.
     """
     if not context.is_active():
         return 0.0
-    left = _left(context, items)
-    return None if left is None else time.monotonic() + left
-
-
-def _left(context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]) -> float | None:
-    """Return the seconds that its deadline or the smallest budget of its `items` leaves a call, or None."""
     times = [item.budget.seconds + item.budget.nanos / 1e9 for item in items if item.HasField("budget")]
     remaining = context.time_remaining()
     if remaining is not None:

@@ -11,6 +11,8 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from types import TracebackType
 
+MIN_WAITING = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -18,7 +20,7 @@ class Limits:
 
     threads: int = 32
     """How many calls may work at once. Waiting for a commit takes no permit."""
-    waiting: int = 256
+    waiting: int = MIN_WAITING
     """How many more calls may wait."""
     max_request: int = 8 << 20
     max_response: int = 3 << 20

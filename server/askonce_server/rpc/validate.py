@@ -16,7 +16,8 @@ LABEL_BYTES = 256
 VALUE_BYTES = 4096
 MAP_ENTRIES = 64
 BATCH_ITEMS = 256
-TOKEN_BYTES = 65536
+TOKEN_BYTES = 1 << 20
+"""A vector travels in a token, and the text where a rule stores it."""
 VECTOR_BYTES = 65536
 """16,384 dimensions."""
 

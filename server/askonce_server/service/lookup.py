@@ -22,6 +22,7 @@ from askonce_server.core.requirements import (
 from askonce_server.core.rules import Rule, first_match
 from askonce_server.service.content import read
 from askonce_server.service.driver import CutOff, never
+from askonce_server.service.flight import Turn
 from askonce_server.service.shared import Shared
 
 
@@ -37,8 +38,23 @@ class Asked:
     accepts: frozenset[bool] = frozenset()
     omit_body: bool = False
     anchor: bool = False
+    after_upstream_error: bool = False
+    wait_ms: int = 0
     violations: tuple[Violation, ...] = ()
     """What the wire format alone already showed to be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A lookup that was decided, but for waiting."""
+
+    plan: Plan
+    mark: int
+    """What had changed among the leases before it was decided."""
+    decision: Decision
+
+
+_AT_ONCE = Turn()
 
 
 class LookupService:
@@ -63,14 +79,34 @@ class LookupService:
             more=self._shared.driver.models.violations,
         )
 
-    def lookup(self, plan: Plan, cut_off: CutOff = never) -> Decision:
-        """Decide one lookup, and count it. Never raises.
+    def lookup(self, plan: Plan, cut_off: CutOff = never, turn: Turn = _AT_ONCE) -> Decision:
+        """Decide one lookup, and count it. Never raises."""
+        return self.end(self.begin(plan, cut_off), turn, cut_off)
+
+    def begin(self, plan: Plan, cut_off: CutOff = never) -> Begun:
+        """Decide one lookup as far as nobody has to be waited for. Never raises.
 
         `cut_off` is asked only when a model must be: it says when the caller must have its answer.
         """
-        decision = self._decide(plan, cut_off)
+        return Begun(plan, self._shared.flight.leases.mark(), self._decide(plan, cut_off))
+
+    def end(self, begun: Begun, turn: Turn, cut_off: CutOff = never) -> Decision:
+        """Wait for whoever fills the same, where the caller will; count the decision. Never raises.
+
+        No permit is to be held: what work there is takes one by `turn`.
+        """
+        decision, plan = begun.decision, begun.plan
+        if decision.lease:
+            decision = self._shared.flight.wait(
+                decision, plan, turn, mark=begun.mark, look=lambda again: self._decide(again, cut_off)
+            )
         self._shared.tallies.decided(decision)
         return decision
+
+    def let_go(self, decision: Decision) -> None:
+        """Let go of the lease of a decision that never reached its caller."""
+        if decision.grant is not None and decision.lease_holder:
+            self._shared.flight.leases.release(decision.lease, decision.grant.holder)
 
     def lookup_all(self, plans: Sequence[Plan], cut_off: CutOff = never) -> list[Decision]:
         """Decide lookups in order, what needs no model over one view, and count each once. Never raises."""
@@ -80,7 +116,10 @@ class LookupService:
             ended: Sequence[Decision | Exception] = self._shared.driver.run_all(deciding, cut_off)
         except Exception as error:
             ended = [error for _ in plans]
-        decisions = [self._sound(plan, end, now_ms) for plan, end in zip(plans, ended, strict=True)]
+        decisions = [
+            self._shared.flight.lead(self._sound(plan, end, now_ms), plan)
+            for plan, end in zip(plans, ended, strict=True)
+        ]
         for decision in decisions:
             self._shared.tallies.decided(decision)
         return decisions
@@ -161,6 +200,8 @@ def plan_for(
         accepts=asked.accepts,
         omit_body=asked.omit_body,
         anchor=asked.anchor,
+        after_upstream_error=asked.after_upstream_error,
+        wait_ms=asked.wait_ms,
     )
     return plan(request, rule, parts, reload=lambda: read(descriptor))
 

@@ -127,10 +127,10 @@ class Models:
             return BypassReason.STORE_FAILED
 
     def _recall(self, view: ReadView, question: Recall) -> tuple[Neighbor, ...]:
-        now_ms = question.now_ms
+        since_ms = question.unexpired_ms
 
         def alive(entry: Entry) -> bool:
-            return entry.answer.expire_ms > now_ms
+            return entry.answer.expire_ms > since_ms
 
         vector = _vector(question.vector)
         return tuple(self._index.recall(view, question.partition, vector, k=question.k, alive=alive))

@@ -10,6 +10,7 @@ from askonce_server.core.rules import Rule
 from askonce_server.ports import Clock
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.flight import Flight
 from askonce_server.service.tallies import Tallies
 
 
@@ -22,5 +23,6 @@ class Shared:
     clock: Clock
     rules: Callable[[], Sequence[Rule]]
     """Returns the current rules."""
+    flight: Flight
     tallies: Tallies
     faults: FaultLog

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from askonce_server.core.admit import Response, still_wanted, why_refuse, write
 from askonce_server.core.decide import decide
 from askonce_server.core.descriptor import Controls, Descriptor
-from askonce_server.core.entries import EntryKey, Grant, Write
+from askonce_server.core.entries import EntryKey, Grant, Write, lease_of
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.finish import AnswerFacts
 from askonce_server.core.reasons import BypassReason, Mode, RefusalReason
@@ -50,6 +50,16 @@ class Stored:
     now_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A judged answer: what to write or why not, and the lease that ends with it."""
+
+    result: Write | RefusalReason
+    lease: bytes = b""
+    holder: bytes = b""
+    """Empty: the caller has no lease."""
+
+
 class StoreService:
     """Admits answers and files them under the current rules."""
 
@@ -58,28 +68,56 @@ class StoreService:
         self._store = store
         self._tokens = tokens
 
-    def admit(self, filed: Filed) -> Write | RefusalReason:
+    def admit(self, filed: Filed) -> Admitted:
         """Judge one answer: what to write, or why not. Raises MalformedRequest naming everything wrong."""
         now_ms = self._shared.clock.now_ms()
         try:
             granted = self._grant(filed, now_ms)
             if isinstance(granted, RefusalReason):
-                return granted
-            return _admit(granted[0], granted[1], filed, now_ms=now_ms)
+                return Admitted(granted)
+            grant, rule = granted
+            wanted = still_wanted(grant, rule) if isinstance(filed.source, bytes) else grant
+            if wanted is None:
+                return Admitted(RefusalReason.TOKEN_EXPIRED, grant.lease, grant.holder)
+            return Admitted(_admit(wanted, rule, filed, now_ms=now_ms), grant.lease, grant.holder)
         except MalformedRequest:
             raise
         except Exception as error:
             self._shared.faults.record("store", error)
-            return RefusalReason.STORE_FAILED
+            return Admitted(RefusalReason.STORE_FAILED)
 
-    def commit(self, admitted: Sequence[Write | RefusalReason]) -> list[Stored]:
-        """Write what was admitted, wait until it is durable, and count each once. Never raises."""
-        writes = [one for one in admitted if isinstance(one, Write)]
+    def commit(self, admitted: Sequence[Admitted]) -> list[Stored]:
+        """Write what was admitted, wait until it is durable, and count each once. Never raises.
+
+        Those who wait for an answer are told once it is there, or refused.
+        """
+        writes = [one.result for one in admitted if isinstance(one.result, Write)]
         refusals = iter(self._store.put(writes) if writes else ())
-        results = [_stored(one, next(refusals) if isinstance(one, Write) else one) for one in admitted]
-        for result in results:
+        results = [
+            _stored(one.result, next(refusals) if isinstance(one.result, Write) else one.result)
+            for one in admitted
+        ]
+        for one, result in zip(admitted, results, strict=True):
             self._shared.tallies.stored(result.refusal)
+            self._tell(one, result)
         return results
+
+    def abandon(self, token: bytes) -> bool:
+        """Let go of the lease that `token` says; return whether it was held. Raises MalformedRequest."""
+        try:
+            grant = self._tokens.verify(token, now_ms=self._shared.clock.now_ms())
+        except ExpiredToken:
+            return False
+        except ForgedToken:
+            raise _forged() from None
+        return self._shared.flight.leases.release(grant.lease, grant.holder)
+
+    def _tell(self, admitted: Admitted, result: Stored) -> None:
+        leases = self._shared.flight.leases
+        if admitted.holder:
+            leases.release(admitted.lease, admitted.holder)
+        elif isinstance(admitted.result, Write) and result.refusal is None:
+            leases.touch(lease_of(admitted.result.keys))
 
     def store(self, filed: Filed) -> Stored:
         """File one answer. Raises MalformedRequest."""
@@ -97,13 +135,9 @@ class StoreService:
         except ExpiredToken:
             return RefusalReason.TOKEN_EXPIRED
         except ForgedToken:
-            text = "is not a token of this service; give it back as Lookup returned it"
-            raise MalformedRequest([Violation("fill_token", text)]) from None
+            raise _forged() from None
         rule = next((rule for rule in self._shared.rules() if rule.id == grant.rule_id), None)
-        if rule is None:
-            return RefusalReason.NO_RULE
-        wanted = still_wanted(grant, rule)
-        return RefusalReason.TOKEN_EXPIRED if wanted is None else (wanted, rule)
+        return RefusalReason.NO_RULE if rule is None else (grant, rule)
 
     def _grant_by_descriptor(
         self, descriptor: Descriptor, filed: Filed, now_ms: int
@@ -159,3 +193,8 @@ def _stored(admitted: Write | RefusalReason, refusal: RefusalReason | None) -> S
 def _as_refusal(reason: BypassReason) -> RefusalReason:
     """Return the refusal that repeats why the descriptor itself is not cacheable."""
     return RefusalReason.__members__.get(reason.name, RefusalReason.NO_MATCHER)
+
+
+def _forged() -> MalformedRequest:
+    text = "is not a token of this service; give it back as Lookup returned it"
+    return MalformedRequest([Violation("fill_token", text)])

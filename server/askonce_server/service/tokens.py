@@ -81,6 +81,8 @@ def _encode(grant: Grant) -> bytes:
         ttl_ms=grant.ttl_ms,
         start_ms=grant.start_ms,
         expire_ms=grant.expire_ms,
+        lease=grant.lease if grant.holder else b"",
+        holder=grant.holder,
     )
     for key, policy in zip(grant.keys, grant.policies, strict=True):
         message.keys.add(
@@ -116,6 +118,8 @@ def _decode(payload: bytes) -> Grant:
         start_ms=message.start_ms,
         expire_ms=message.expire_ms,
         semantic=_semantic(message),
+        lease=message.lease,
+        holder=message.holder,
     )
 
 

@@ -6,6 +6,7 @@ what stands in for a store that cannot be opened, and `ReopeningStore` tries aga
 
 from askonce_server.store.environment import Durability, StoreSettings
 from askonce_server.store.lmdb import LmdbEntryStore
+from askonce_server.store.local_leases import LocalLeases
 from askonce_server.store.memory import MemoryEntryStore
 from askonce_server.store.opening import open_store
 from askonce_server.store.reopening import ReopeningStore
@@ -15,6 +16,7 @@ from askonce_server.store.unavailable import UnavailableStore
 __all__ = [
     "Durability",
     "LmdbEntryStore",
+    "LocalLeases",
     "MemoryEntryStore",
     "ReopeningStore",
     "StoreSettings",

@@ -112,7 +112,7 @@ class ScopeRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., entries: _Optional[int] = ..., bytes: _Optional[int] = ..., rule_id: _Optional[str] = ...) -> None: ...
 
 class FillToken(_message.Message):
-    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims", "vector", "features", "text")
+    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims", "vector", "features", "text", "holder", "lease")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     RULE_ID_FIELD_NUMBER: _ClassVar[int]
     DIALECT_FIELD_NUMBER: _ClassVar[int]
@@ -131,6 +131,8 @@ class FillToken(_message.Message):
     VECTOR_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    HOLDER_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
     schema: int
     rule_id: str
     dialect: str
@@ -149,7 +151,9 @@ class FillToken(_message.Message):
     vector: bytes
     features: bytes
     text: str
-    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ...) -> None: ...
+    holder: bytes
+    lease: bytes
+    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., holder: _Optional[bytes] = ..., lease: _Optional[bytes] = ...) -> None: ...
 
 class FillKey(_message.Message):
     __slots__ = ("matcher", "scope_key", "fingerprint", "key_policy", "partition")

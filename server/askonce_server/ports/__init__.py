@@ -1,0 +1,73 @@
+"""What the service needs from outside. Adapters live in `store/`, `index/`, `embed/` and `verify/`."""
+
+from askonce_server.ports.basics import (
+    Clock,
+    Randomness,
+)
+from askonce_server.ports.embedding import (
+    Embedded,
+    Embedder,
+    EmbedderFailed,
+    EmbedderUnavailable,
+    EmbeddingMissing,
+    OverBudget,
+    TextTooLong,
+    TextUnreadable,
+    Vector,
+)
+from askonce_server.ports.recall import (
+    IndexStats,
+    PartitionLoading,
+    VectorIndex,
+)
+from askonce_server.ports.storing import (
+    EntryStore,
+    Leases,
+    PartitionState,
+    ReadView,
+    StoredVector,
+    StoreStats,
+    StoreUnavailable,
+    Swept,
+    Taken,
+    VectorBlock,
+)
+from askonce_server.ports.verifying import (
+    Case,
+    TooFewNeighbors,
+    Verifier,
+    VerifierFailed,
+    VerifierUnavailable,
+)
+
+__all__ = [
+    "Case",
+    "Clock",
+    "Embedded",
+    "Embedder",
+    "EmbedderFailed",
+    "EmbedderUnavailable",
+    "EmbeddingMissing",
+    "EntryStore",
+    "IndexStats",
+    "Leases",
+    "OverBudget",
+    "PartitionLoading",
+    "PartitionState",
+    "Randomness",
+    "ReadView",
+    "StoreStats",
+    "StoreUnavailable",
+    "StoredVector",
+    "Swept",
+    "Taken",
+    "TextTooLong",
+    "TextUnreadable",
+    "TooFewNeighbors",
+    "Vector",
+    "VectorBlock",
+    "VectorIndex",
+    "Verifier",
+    "VerifierFailed",
+    "VerifierUnavailable",
+]
