@@ -50,6 +50,7 @@ from askonce_server.store import (
     open_store,
 )
 from askonce_server.telemetry.logs import log_json_lines
+from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
 _TOKEN_KEY_BYTES = 32
@@ -78,13 +79,14 @@ class CannotStart(Exception):
 
 
 class Sidecar:
-    """A running server.
+    """A running server, or one `worker` of it.
 
     Raises CannotStart when a secret is not there; `start` raises ListenError when an address cannot be had.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, worker: Worker | None = None) -> None:
         self._config = config
+        self._worker = worker
         key = _secret("fill_token_key_env", config.fill_token_key_env, least=_TOKEN_KEY_LEAST_BYTES)
         admin_token_env = config.admin.token_env if config.admin is not None else None
         self._admin_token = _secret("admin.token_env", admin_token_env, least=_ADMIN_TOKEN_LEAST_BYTES)
@@ -96,9 +98,8 @@ class Sidecar:
         limits = _limits(config)
         self._workers = limits.pool
         guard_key = GuardKey(os.urandom(_TOKEN_KEY_BYTES))
-        own_key = key.encode() if key is not None else None
-        self.store, clock, tokens = _open(config, guard_key, pool=limits.pool, key=own_key)
-        tallies, faults = Tallies(), FaultLog()
+        self.store, clock, tokens = _open(config, guard_key, worker, pool=limits.pool, key=key)
+        tallies, faults = Tallies(None if worker is None else worker.tallies), FaultLog()
         self._models = models(config, self.store, faults)
         self._leases = LocalLeases()
         shared = Shared(
@@ -126,6 +127,7 @@ class Sidecar:
             embedders=[(config.embedders[one.name].kind, one) for one in self._models.embedders.values()],
             tallies=tallies,
             faults=faults,
+            started=None if worker is None else worker.started,
         )
         self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []
@@ -197,7 +199,7 @@ class Sidecar:
             interceptors=list(interceptors),
             maximum_concurrent_rpcs=workers * _QUEUED_PER_THREAD,
             options=[
-                ("grpc.so_reuseport", 0),
+                ("grpc.so_reuseport", int(self._worker is not None)),
                 ("grpc.max_receive_message_length", self._config.max_request * _RECEIVE_ROOM),
                 ("grpc.max_send_message_length", -1),
             ],
@@ -227,9 +229,9 @@ class Sidecar:
                 self.health.store(problem=problem)
 
 
-def serve(config: Config) -> int:
+def serve(config: Config, *, worker: Worker | None = None) -> int:
     """Run a sidecar until SIGTERM or SIGINT; return the exit status: 1 when it cannot start."""
-    log_json_lines()
+    log_json_lines(worker=worker.number if worker is not None else None)
     stop = threading.Event()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
@@ -239,7 +241,7 @@ def serve(config: Config) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
     try:
-        sidecar = Sidecar(config)
+        sidecar = Sidecar(config, worker=worker)
         sidecar.start()
     except (CannotStart, ListenError) as error:
         _log.error("%s", error)
@@ -251,6 +253,8 @@ def serve(config: Config) -> int:
         _log.error("every Lookup is a bypass, since the store cannot be used: %s", problem)
     gc.collect()
     gc.freeze()  # what lives as long as the process need not be looked at again
+    if worker is not None:
+        worker.serving()
     stop.wait()
     sidecar.stop()
     return 0
@@ -269,7 +273,7 @@ def _limits(config: Config) -> Limits:
 
 
 def _open(
-    config: Config, guard_key: GuardKey, *, pool: int, key: bytes | None
+    config: Config, guard_key: GuardKey, worker: Worker | None, *, pool: int, key: str | None
 ) -> tuple[EntryStore, Clock, FillTokens]:
     """Open the store, the clock whose anchor it keeps, and tokens signed with `key` or the store's own.
 
@@ -277,7 +281,7 @@ def _open(
     they were stored by, and tokens outlive this process.
     """
     section = config.store
-    tokens = FillTokens(key or os.urandom(_TOKEN_KEY_BYTES))
+    tokens = FillTokens(os.urandom(_TOKEN_KEY_BYTES) if key is None else key.encode())
     if section.engine == "memory":
         return MemoryEntryStore(max_bytes=section.max_bytes), BootClock(), tokens
     settings = StoreSettings(
@@ -285,7 +289,10 @@ def _open(
         max_bytes=section.max_bytes,
         durability=section.durability,
         write_timeout=section.write_timeout.total_seconds(),
+        workers=config.workers,
         pool=pool,
+        instance="" if worker is None else worker.instance,
+        counts=None if worker is None else worker.stored,
     )
     clock = FollowingClock()
 
@@ -303,7 +310,7 @@ def _open_lmdb(settings: StoreSettings, guard_key: GuardKey) -> tuple[LmdbEntryS
     """Open the store with what it keeps for its process. Raises StoreUnavailable, whatever the fault."""
     store: LmdbEntryStore | None = None
     try:
-        store = open_store(settings)
+        store = open_store(settings, exclusive=not settings.instance)
         guard_key.follow(store.settle_guard_key(os.urandom(_TOKEN_KEY_BYTES)))
         return store, BootClock(store), store.settle_token_key(os.urandom(_TOKEN_KEY_BYTES))
     except Exception as fault:

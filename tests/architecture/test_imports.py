@@ -10,7 +10,19 @@ from architecture.repository import CLIENT, SERVER, modules
 
 LAYERS: dict[str, set[str]] = {
     "__main__": {"cli"},
-    "cli": {"app", "assembly", "config", "core", "demo", "healthcheck", "ports", "rpc", "service"},
+    "cli": {
+        "app",
+        "assembly",
+        "config",
+        "core",
+        "demo",
+        "healthcheck",
+        "ports",
+        "rpc",
+        "service",
+        "supervisor",
+    },
+    "workers": {"config", "rpc"},
     "rpc": {"core", "ports", "service", "telemetry"},
     "service": {"core", "dialects", "ports", "storage", "truth"},
     "dialects": {"core"},
@@ -30,8 +42,8 @@ LAYERS: dict[str, set[str]] = {
     "storage": set(),
 }
 """What each part of the server may import of the others."""
-COMPOSERS = {"app", "assembly"}
-"""What wires the parts and may import all: the server's life, and its adapters."""
+COMPOSERS = {"app", "assembly", "supervisor", "worker"}
+"""What wires the parts and may import all: the server's life, its adapters, and several workers as one."""
 FACTORIES = {("askonce_server.embed.factory", "config"), ("askonce_server.verify.factory", "config")}
 """An adapter is built from its settings, which hold values alone."""
 ADAPTERS = {"store", "index", "embed", "verify", "telemetry"}

@@ -32,13 +32,22 @@ def serve(*, config: ConfigFile = None) -> int:
     - `ASKONCE_LISTEN=127.0.0.1:7070 askonce serve`
     """
     # The server and all it needs is heavy, and no other command wants it.
-    from askonce_server.config.load import ConfigError, load  # noqa: PLC0415
+    from askonce_server.config.load import ConfigError, load, load_text, text_of  # noqa: PLC0415
 
+    text = ""
     try:
-        settings = load(config, os.environ)
+        if config is None:
+            settings = load(None, os.environ)
+        else:
+            text = text_of(config)
+            settings = load_text(text, name=str(config), environ=os.environ)
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    if settings.workers > 1:
+        from askonce_server.supervisor import supervise  # noqa: PLC0415
+
+        return supervise(settings, file=config, text=text)
     from askonce_server import app  # noqa: PLC0415
 
     return app.serve(settings)

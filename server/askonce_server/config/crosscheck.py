@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from askonce_server.config.places import MAX_SOCKET_PATH_BYTES
 from askonce_server.config.problems import Path
 from askonce_server.config.wording import did_you_mean
 
@@ -23,6 +24,24 @@ def findings(document: dict[str, Any]) -> Iterator[Finding]:
     yield from _embedders(document)
     yield from _judge(document)
     yield from _listeners(document)
+    yield from _workers(document)
+
+
+def _workers(document: dict[str, Any]) -> Iterator[Finding]:
+    workers = document.get("workers")
+    if not isinstance(workers, int) or workers < 2:
+        return
+    if _section(document, "store").get("engine") == "memory":
+        yield ("workers",), "each would have a memory of its own: use store.engine lmdb, or 1 worker"
+    longest = MAX_SOCKET_PATH_BYTES - len(f".{workers - 1}")
+    for section, name in (((), document), (("admin",), _section(document, "admin"))):
+        for address in _texts(name.get("listen")):
+            path = address.removeprefix("unix:").removeprefix("//")
+            if address.startswith("unix:") and longest < len(path.encode()) <= MAX_SOCKET_PATH_BYTES:
+                yield (
+                    (*section, "listen"),
+                    f"the path of a socket may have {longest} bytes here, since each worker adds its number",
+                )
 
 
 def _not_yet_vote(document: dict[str, Any]) -> Iterator[Finding]:

@@ -13,10 +13,10 @@ from askonce_server.config.environment import override
 from askonce_server.config.model import Config
 from askonce_server.config.places import default_listen, state_folder
 from askonce_server.config.problems import ConfigError, Problem, written
-from askonce_server.config.source import Source, read_file
+from askonce_server.config.source import Source, read_text, text_of
 from askonce_server.config.wording import problems_of
 
-__all__ = ["ConfigError", "Problem", "load", "validate"]
+__all__ = ["ConfigError", "Problem", "load", "load_text", "text_of", "validate"]
 
 
 def load(path: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Config:
@@ -24,9 +24,19 @@ def load(path: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Con
 
     Raises ConfigError with every mistake at once.
     """
-    source = read_file(Path(path)) if path is not None else Source({})
+    if path is None:
+        return validate(Source({}), environ)
+    return load_text(text_of(Path(path)), name=str(path), environ=environ)
+
+
+def load_text(text: str, *, name: str, environ: Mapping[str, str]) -> Config:
+    """Return the configuration in `text`, which stood in the file called `name`, as `environ` overrides it.
+
+    Raises ConfigError with every mistake at once.
+    """
+    source = read_text(text, name=name)
     if source.document is None and not source.problems:
-        raise ConfigError([Problem("", "is empty: to run the embedded default, name no file", str(path))])
+        raise ConfigError([Problem("", "is empty: to run the embedded default, name no file", name)])
     return validate(source, environ)
 
 

@@ -178,6 +178,8 @@ class Config(Section):
     """The greatest size of all bodies in the answer to a batch; hits beyond it become item errors."""
     max_in_flight_bytes: Annotated[Size, AfterValidator(Between(KIB, 16 * TIB))] = 256 * MIB
     """The greatest size of all calls that are being worked on together."""
+    workers: Annotated[Count, Field(ge=1, le=64)] = 1
+    """How many processes serve the store together; what bounds threads and memory holds for each of them."""
     threads: Annotated[Count, Field(ge=1, le=1024)] = 32
     """How many calls are worked on at once."""
     store: StoreSection = Field(default_factory=StoreSection)

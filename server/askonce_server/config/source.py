@@ -54,8 +54,8 @@ class Source:
         return self.origins.get(path, "")
 
 
-def read_file(file: FilePath) -> Source:
-    """Read the document in `file`. Raises ConfigError when there is none or it is not YAML."""
+def text_of(file: FilePath) -> str:
+    """Return the text in `file`. Raises ConfigError when there is none."""
     try:
         with file.open("rb") as stream:
             raw = stream.read(MAX_FILE_BYTES + 1)
@@ -64,11 +64,10 @@ def read_file(file: FilePath) -> Source:
     if len(raw) > MAX_FILE_BYTES:
         raise ConfigError([Problem("", f"is larger than {MAX_FILE_BYTES >> 20}MiB", str(file))])
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ConfigError([Problem("", "is not UTF-8", f"{file}:{line}")]) from error
-    return read_text(text, name=str(file))
 
 
 def read_text(text: str, *, name: str, lines: bool = True) -> Source:

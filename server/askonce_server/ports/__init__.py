@@ -2,6 +2,7 @@
 
 from askonce_server.ports.basics import (
     Clock,
+    Counts,
     Randomness,
 )
 from askonce_server.ports.embedding import (
@@ -43,6 +44,7 @@ from askonce_server.ports.verifying import (
 __all__ = [
     "Case",
     "Clock",
+    "Counts",
     "Embedded",
     "Embedder",
     "EmbedderFailed",

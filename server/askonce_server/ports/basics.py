@@ -1,4 +1,4 @@
-"""Time and chance."""
+"""Time, chance and counts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Return milliseconds since 1970, advancing steadily, also while the machine sleeps."""
+
+
+class Counts(Protocol):
+    """Where counts are kept, of one process or of several that serve as one."""
+
+    def add(self, name: str, count: int = 1) -> None:
+        """Count so many more of `name`."""
+
+    def totals(self) -> dict[str, int]:
+        """Return every count that is not zero."""
 
 
 class Randomness(Protocol):

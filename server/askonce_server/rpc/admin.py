@@ -21,7 +21,11 @@ SERVICE = "askonce.v1.AdminService"
 
 
 class AdminServicer:
-    """Tells operators what the server is and what it counted."""
+    """Tells operators what the server is and what it counted.
+
+    `started` is when it started (seconds of `time.monotonic`), which one of several workers may not know by
+    itself; None: now.
+    """
 
     def __init__(  # noqa: PLR0913 - the composition root passes each by name
         self,
@@ -32,6 +36,7 @@ class AdminServicer:
         embedders: Sequence[tuple[str, Embedder]],
         tallies: Tallies,
         faults: FaultLog,
+        started: float | None = None,
     ) -> None:
         self._version = version
         self._store = store
@@ -40,7 +45,7 @@ class AdminServicer:
         """Each behind the name of its kind."""
         self._tallies = tallies
         self._faults = faults
-        self._started = time.monotonic()
+        self._started = time.monotonic() if started is None else started
 
     def handler(self, gate: Gate) -> grpc.GenericRpcHandler:
         """Return the service's handler, whose calls go through `gate`."""

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import socket
-import stat
 import threading
-from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 import grpc
 
+from askonce_server.rpc.sockets import ListenError, SocketLock, lock_path, remove_stale
+
+__all__ = ["ListenError", "SocketLock", "bind", "credentials_of"]
+
 _SOCKET_MODE = 0o660
 _MAX_SOCKET_PATH = 107
 """sockaddr_un keeps 108 bytes, the last a zero (unix(7))."""
 _umask_lock = threading.Lock()
-
-
-class ListenError(Exception):
-    """An address cannot be listened on; the message names it, and the mend."""
-
-
-@dataclass(slots=True)
-class SocketLock:
-    """The flock beside a Unix socket: whoever holds it owns the path."""
-
-    path: Path
-    descriptor: int = field(repr=False)
-
-    def release(self) -> None:
-        """Remove the socket, then let go."""
-        with suppress(FileNotFoundError):
-            self.path.unlink()
-        os.close(self.descriptor)
 
 
 def credentials_of(cert: Path, key: Path, client_ca: Path | None) -> grpc.ServerCredentials:
@@ -83,9 +64,9 @@ def _busy(address: str, *, tls: bool) -> str:
 def _bind_socket(server: grpc.Server, path: Path) -> SocketLock:
     if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
         raise ListenError(f"socket path {path} is longer than {_MAX_SOCKET_PATH} bytes; choose a shorter one")
-    lock = _lock(path)
+    lock = lock_path(path)
     try:
-        _remove_stale(path)
+        remove_stale(path)
         port = _add_socket(server, path)
     except BaseException as error:
         os.close(lock)
@@ -106,50 +87,3 @@ def _add_socket(server: grpc.Server, path: Path) -> int:
             return server.add_insecure_port(address)
         finally:
             os.umask(before)
-
-
-def _lock(path: Path) -> int:
-    """Take the lock beside the socket, or say who has it."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise ListenError(f"cannot listen on unix://{path}: {error.strerror} ({error.filename})") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-        os.close(descriptor)
-        text = (
-            f"unix://{path} belongs to a running askonce (process {holder}); stop it or choose another path"
-        )
-        raise ListenError(text) from error
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
-    return descriptor
-
-
-def _remove_stale(path: Path) -> None:
-    """Remove the socket of a server that is gone; whatever else lies there is left alone."""
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(found.st_mode):
-        raise ListenError(f"cannot listen on unix://{path}: something that is no socket is there")
-    if _is_answered(path):  # another program's, or the lock beside it was removed
-        raise ListenError(f"unix://{path} belongs to a running process; stop it or choose another path")
-    path.unlink()
-
-
-def _is_answered(path: Path) -> bool:
-    """Whether somebody listens there, also one who is too busy to answer or whom we may not ask."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(str(path))
-        except (ConnectionRefusedError, FileNotFoundError):
-            return False
-        except OSError:
-            return True
-    return True

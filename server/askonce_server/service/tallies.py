@@ -7,34 +7,53 @@ from threading import Lock
 
 from askonce_server.core.decision import Decision
 from askonce_server.core.reasons import DenyReason, Matcher, Outcome, RefusalReason
+from askonce_server.ports import Counts
+
+
+class OwnCounts:
+    """The counts of a process by itself."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, name: str, count: int = 1) -> None:
+        """Count so many more of `name`."""
+        self._counts[name] += count
+
+    def totals(self) -> dict[str, int]:
+        """Return every count that is not zero."""
+        return dict(self._counts)
 
 
 class Tallies:
-    """Counters of one process. Keys look like `hit.exact`, `bypass.scope_missing` or `refusal.truncated`."""
+    """Counters of a server. Keys look like `hit.exact`, `bypass.scope_missing` or `refusal.truncated`.
 
-    def __init__(self) -> None:
+    `counts` may be shared with other processes that serve the same store.
+    """
+
+    def __init__(self, counts: Counts | None = None) -> None:
         self._lock = Lock()
-        self._counts: Counter[str] = Counter()
+        self._counts: Counts = OwnCounts() if counts is None else counts
 
     def decided(self, decision: Decision) -> None:
         """Count a decision."""
         name = _name(decision)
         would_hit = decision.shadow and decision.candidate is not None and decision.deny_reason is None
         with self._lock:
-            self._counts[name] += 1
+            self._counts.add(name)
             if would_hit:
-                self._counts["shadow.would_hit"] += 1
+                self._counts.add("shadow.would_hit")
 
     def stored(self, refusal: RefusalReason | None) -> None:
         """Count a Store: acknowledged when `refusal` is None."""
         name = "stored" if refusal is None else f"refusal.{refusal.name.lower()}"
         with self._lock:
-            self._counts[name] += 1
+            self._counts.add(name)
 
     def snapshot(self) -> dict[str, int]:
         """Return all counts at one moment."""
         with self._lock:
-            return dict(self._counts)
+            return self._counts.totals()
 
 
 def _name(decision: Decision) -> str:

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 import lmdb
 
 from askonce_server.core.reasons import RefusalReason
+from askonce_server.ports import Counts
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.faults import describe, is_full
 from askonce_server.store.held import StoreLost
@@ -36,12 +37,15 @@ def commit_transaction(txn: Transaction) -> None:
 class Committer:
     """Runs jobs inside write transactions. Used by one thread alone."""
 
-    def __init__(self, opened: OpenEnvironment, bounds: Bounds, *, commit: Commit) -> None:
+    def __init__(
+        self, opened: OpenEnvironment, bounds: Bounds, *, commit: Commit, counts: Counts | None = None
+    ) -> None:
         self._env = opened.env
         self._databases = opened.databases
         self._files = opened.files
         self._bounds = bounds
         self._commit = commit
+        self._counts = counts
         self._path = Path(opened.env.path())
         self.begun: float | None = None
         """When the transaction that runs now began to wait for its turn (monotonic seconds)."""
@@ -100,6 +104,9 @@ class Committer:
         written = sum(1 for job in jobs if job.counted and job.result is None)
         self.writes += written
         self.commits += written > 0
+        if self._counts is not None and written:
+            self._counts.add("commits")
+            self._counts.add("writes", written)
 
     def _retry(self, jobs: Sequence[Job], fault: Exception) -> None:
         """Run each of `jobs` by itself, so that a bad one fails alone."""

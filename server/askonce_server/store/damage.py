@@ -32,11 +32,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FileHeader:
-    """What the newer of the two meta pages of a data file says, and how long the file is, in whole pages."""
+    """What the newer of the two meta pages of a data file says."""
 
     page_bytes: int
     last_page: int
-    file_bytes: int
 
     @property
     def used_bytes(self) -> int:
@@ -72,7 +71,7 @@ def read_header(data_file: Path) -> FileHeader | None:
     newer = max(first, second, key=lambda meta: meta[5])
     if abs(first[5] - second[5]) != (1 if newer[5] else 0):
         raise DamagedFile(damaged(folder, "its two first pages do not follow each other"))
-    header = FileHeader(page_bytes, newer[4], size - size % page_bytes)
+    header = FileHeader(page_bytes, newer[4])
     if size < header.used_bytes:
         raise DamagedFile(damaged(folder, f"it has {size} bytes of {header.used_bytes}: it was cut short"))
     return header

@@ -5,19 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import lmdb
 
-from askonce_server.ports import StoreUnavailable
+from askonce_server.ports import Counts, StoreUnavailable
+from askonce_server.store.costs import PAGE_BYTES
 from askonce_server.store.damage import DamagedFile, check_structure, read_header
 from askonce_server.store.faults import describe
 from askonce_server.store.held import HeldFiles
-from askonce_server.store.instance import InstanceLock, InUse
+from askonce_server.store.instance import InstanceLock, InUse, is_held_by
 from askonce_server.store.layout import DATABASE_NAMES, MAX_DATABASES, META_SCHEMA, SCHEMA, Databases
 from askonce_server.store.space import MIB, Bounds
 
@@ -50,6 +51,10 @@ class StoreSettings:
     """Processes that share the store."""
     pool: int = 64
     """Threads of each that read at the same time."""
+    instance: str = ""
+    """What the process is called that holds the store's lock for its workers; empty: each its own."""
+    counts: Counts | None = None
+    """Where the workers count commits together; None: this process counts its own."""
 
     @property
     def bounds(self) -> Bounds:
@@ -84,31 +89,61 @@ def open_environment(settings: StoreSettings, *, exclusive: bool = True) -> Open
     """Open the store at `settings.path`, making it where there is none.
 
     With `exclusive` a second instance is refused; the workers of one instance open without it, while their
-    supervisor holds the lock. Raises StoreUnavailable with the mend; nothing is left open then.
+    supervisor holds the lock (`hold_store`). Raises StoreUnavailable with the mend, nothing being left open.
     """
-    lock: InstanceLock | None = None
+    lock = hold_store(settings) if exclusive else None
     try:
-        _make_folder(settings.path)
-        suspect = False
-        if exclusive:
-            lock = InstanceLock.take(settings.path, durability=settings.durability)
-            suspect = lock.suspect
-        return _open(settings, lock, suspect=suspect)
-    except (DamagedFile, InUse) as fault:
-        _give_up(lock)
-        raise StoreUnavailable(str(fault)) from fault
-    except (lmdb.Error, OSError) as fault:
-        _give_up(lock)
-        raise StoreUnavailable(describe(fault, settings.path)) from fault
+        with _faults_told(settings.path):
+            if settings.instance and not exclusive:
+                _see_that_it_is_held(settings)
+            return _open(settings, lock)
     except StoreUnavailable:
-        _give_up(lock)
+        if lock is not None:
+            _give_up(lock)
         raise
 
 
-def _give_up(lock: InstanceLock | None) -> None:
-    if lock is not None:
-        with suppress(OSError):
-            lock.give_up()
+def hold_store(settings: StoreSettings) -> InstanceLock:
+    """Lock the store at `settings.path`, making its folder, and check its file.
+
+    A supervisor does it for its workers, and calls itself `settings.instance`. Raises StoreUnavailable with
+    the mend; nothing is locked then.
+    """
+    with _faults_told(settings.path):
+        _make_folder(settings.path)
+        lock = InstanceLock.take(settings.path, durability=settings.durability, instance=settings.instance)
+        try:
+            data_file = settings.path / _DATA_FILE
+            header = read_header(data_file)
+            if header is not None:
+                check_structure(data_file, header, suspect=lock.suspect)
+        except BaseException:
+            _give_up(lock)
+            raise
+    return lock
+
+
+def _see_that_it_is_held(settings: StoreSettings) -> None:
+    if not is_held_by(settings.path, settings.instance):
+        raise StoreUnavailable(
+            f"the store at {settings.path} is not held by the supervisor of this worker, whose log says why"
+        )
+
+
+@contextmanager
+def _faults_told(path: Path) -> Iterator[None]:
+    """Raise StoreUnavailable for every way in which a store cannot be opened."""
+    try:
+        yield
+    except (DamagedFile, InUse) as fault:
+        raise StoreUnavailable(str(fault)) from fault
+    except (lmdb.Error, OSError) as fault:
+        raise StoreUnavailable(describe(fault, path)) from fault
+
+
+def _give_up(lock: InstanceLock) -> None:
+    with suppress(OSError):
+        lock.give_up()
 
 
 def _make_folder(path: Path) -> None:
@@ -136,15 +171,12 @@ def file_system(path: Path) -> str:
     return kind
 
 
-def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) -> OpenEnvironment:
+def _open(settings: StoreSettings, lock: InstanceLock | None) -> OpenEnvironment:
     data_file = settings.path / _DATA_FILE
-    header = read_header(data_file)
-    if header is not None and lock is not None:
-        check_structure(data_file, header, suspect=suspect)
     _allocate_reader_table(settings)
     env = lmdb.open(
         str(settings.path),
-        map_size=max(settings.bounds.map_bytes, 0 if header is None else header.file_bytes),
+        map_size=max(settings.bounds.map_bytes, _whole_pages(data_file)),
         max_dbs=MAX_DATABASES,
         max_readers=settings.max_readers,
         mode=0o600,
@@ -162,6 +194,15 @@ def _open(settings: StoreSettings, lock: InstanceLock | None, *, suspect: bool) 
     except BaseException:
         env.close()
         raise
+
+
+def _whole_pages(data_file: Path) -> int:
+    """Return the bytes of the file, in whole pages; 0 when there is none."""
+    try:
+        size = data_file.stat().st_size
+    except FileNotFoundError:
+        return 0
+    return size - size % PAGE_BYTES
 
 
 def _allocate_reader_table(settings: StoreSettings) -> None:

@@ -33,10 +33,14 @@ class InstanceLock:
     _crashes: int
     suspect: bool
     """Whether the data file deserves a full check."""
+    _instance: str
 
     @classmethod
-    def take(cls, folder: Path, *, durability: str) -> InstanceLock:
-        """Lock `folder`. Raises InUse, or OSError when the file cannot be made."""
+    def take(cls, folder: Path, *, durability: str, instance: str = "") -> InstanceLock:
+        """Lock `folder`. Raises InUse, or OSError when the file cannot be made.
+
+        `instance` is what others can tell it by who may use the store under this lock.
+        """
         path = folder / _FILE
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -48,7 +52,7 @@ class InstanceLock:
                     f"the store at {folder} is in use by process {holder}: stop that server, or give this "
                     "one another store.path"
                 ) from None
-            lock = cls._after(_read(descriptor), descriptor, durability)
+            lock = cls._after(_read(descriptor), descriptor, durability, instance)
             _write(descriptor, lock.state(closed=False))
         except BaseException:
             os.close(descriptor)
@@ -56,7 +60,7 @@ class InstanceLock:
         return lock
 
     @classmethod
-    def _after(cls, before: bytes, descriptor: int, durability: str) -> InstanceLock:
+    def _after(cls, before: bytes, descriptor: int, durability: str, instance: str) -> InstanceLock:
         """Judge by what the last holder wrote.
 
         LMDB survives the end of a process at any point. It does not survive a machine that went down while
@@ -67,7 +71,16 @@ class InstanceLock:
         crashes = int(last.get("crashes", 0)) + 1 if crashed else 0
         unsynced = crashed and last.get("durability") != "commit" and last.get("boot") != SystemTime().boot_id
         suspect = unsynced or crashes >= _CRASHES_BEFORE_CHECK
-        return cls(descriptor, durability, before, 0 if suspect else crashes, suspect)
+        return cls(descriptor, durability, before, 0 if suspect else crashes, suspect, instance)
+
+    def lost(self, folder: Path) -> bool:
+        """Whether the lock in `folder` is another file now, so that it keeps nobody out."""
+        mine = os.fstat(self._descriptor)
+        try:
+            there = (folder / _FILE).stat()
+        except OSError:
+            return True
+        return (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino)
 
     def release(self) -> None:
         """Say that the store was closed in order, and unlock it."""
@@ -91,8 +104,18 @@ class InstanceLock:
             "durability": self._durability,
             "crashes": 0 if closed else self._crashes,
             "closed": closed,
+            "instance": self._instance,
         }
         return json.dumps(state).encode()
+
+
+def is_held_by(folder: Path, instance: str) -> bool:
+    """Whether the process that locked `folder` last, and did not unlock it, called itself `instance`."""
+    try:
+        state = _parse((folder / _FILE).read_bytes())
+    except OSError:
+        return False
+    return state.get("instance") == instance and state.get("closed") is False
 
 
 def _read(descriptor: int) -> bytes:

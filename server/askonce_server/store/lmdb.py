@@ -50,7 +50,8 @@ class LmdbEntryStore:
         self._lost: str | None = None
         self._closed = False
         self._readers = Readers(opened.env, opened.databases, self._unreadable)
-        self._committer = Committer(opened, settings.bounds, commit=commit)
+        self._counts = settings.counts
+        self._committer = Committer(opened, settings.bounds, commit=commit, counts=settings.counts)
         options = WriterOptions(
             timeout=settings.write_timeout,
             sync_interval=settings.sync_interval if settings.durability == "periodic" else None,
@@ -207,9 +208,11 @@ class LmdbEntryStore:
             entries, used = view.measure(
                 lambda txn: (txn.stat(databases.entries)["entries"], used_bytes(txn, databases))
             )
+        own = {"commits": self._committer.commits, "writes": self._committer.writes}
+        counted = own if self._counts is None else self._counts.totals()
         return StoreStats(
-            commits=self._committer.commits,
-            writes=self._committer.writes,
+            commits=counted.get("commits", 0),
+            writes=counted.get("writes", 0),
             entries=entries,
             used_bytes=used,
             limit_bytes=self._limit_bytes,

@@ -12,15 +12,21 @@ from datetime import UTC, datetime
 class JsonLines(logging.Formatter):
     """Formats a record as one JSON object.
 
-    An exception is told by its type and place alone: its text may hold what a caller sent.
+    An exception is told by its type and place alone: its text may hold what a caller sent. `worker` is the
+    number of the process, where several serve as one.
     """
+
+    def __init__(self, worker: int | None = None) -> None:
+        super().__init__()
+        self._worker = {} if worker is None else {"worker": worker}
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        line = {
+        line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
+            **self._worker,
             "message": record.getMessage(),
         }
         if record.exc_info is not None and record.exc_info[0] is not None:
@@ -30,8 +36,8 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
-def log_json_lines(level: int = logging.INFO) -> None:
-    """Send all logs of the process to standard error as JSON lines."""
+def log_json_lines(level: int = logging.INFO, *, worker: int | None = None) -> None:
+    """Send all logs of the process to standard error as JSON lines, marked with the number of the worker."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLines(worker))
     logging.basicConfig(level=level, handlers=[handler], force=True)

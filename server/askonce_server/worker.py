@@ -1,0 +1,63 @@
+"""One of several processes that serve as one; started by the supervisor, by exec.
+
+Usage: `python -m askonce_server.worker CONNECTION COUNTS`, the descriptors of both.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+
+from askonce_server.workers.orders import Orders, receive
+from askonce_server.workers.pulse import Pulse, end_with
+
+
+def main(arguments: list[str]) -> int:
+    """Serve until told to stop; return the exit status."""
+    connection, counts = (int(argument) for argument in arguments)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the supervisor decides
+    with socket.socket(fileno=connection) as supervisor:
+        supervisor.set_inheritable(False)
+        try:
+            orders = receive(supervisor)
+        except EOFError:
+            return 1
+        end_with(orders.supervisor)
+        pulse = Pulse(supervisor)
+        pulse.start()
+        return _serve(orders, counts, pulse)
+
+
+def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
+    # All that is heavy, imported while the pulse beats.
+    from askonce_server import app  # noqa: PLC0415
+    from askonce_server.config.address import parse_address  # noqa: PLC0415
+    from askonce_server.config.load import load, load_text  # noqa: PLC0415
+    from askonce_server.workers.counts import Kind, SharedCounts  # noqa: PLC0415
+    from askonce_server.workers.identity import Worker  # noqa: PLC0415
+
+    config = (
+        load(None, os.environ)
+        if orders.file is None
+        else load_text(orders.text, name=orders.file, environ=os.environ)
+    )
+    update: dict[str, object] = {"listen": tuple(parse_address(one) for one in orders.listen)}
+    if config.admin is not None:
+        addresses = tuple(parse_address(one) for one in orders.admin)
+        update["admin"] = config.admin.model_copy(update={"listen": addresses})
+    worker = Worker(
+        number=orders.number,
+        instance=orders.instance,
+        started=orders.started,
+        tallies=SharedCounts(descriptor, worker=orders.number, kind=Kind.TALLIES),
+        stored=SharedCounts(descriptor, worker=orders.number, kind=Kind.STORE),
+        serving=pulse.serving,
+    )
+    os.close(descriptor)
+    return app.serve(config.model_copy(update=update), worker=worker)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

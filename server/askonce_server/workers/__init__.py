@@ -1,0 +1,1 @@
+"""Several processes that serve as one: what they share, and how they are watched."""

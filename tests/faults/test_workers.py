@@ -1,0 +1,350 @@
+"""Several workers over one store: each sees what the others stored, and none takes the others down."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+
+from askonce.v1 import admin_service_pb2
+from askonce_server.healthcheck import main as healthcheck
+from faults.sidecar_process import START_SECONDS, SidecarProcess, sidecar
+from rpc.answers import answer, chat_body
+from rpc.harness import Gateway, Place, short_folder
+from rpc.replies import filed, outcome, verdict
+from rpc.requests import describe, turns
+from rpc.semantic import asking, at, semantic
+
+WORKERS = 2
+
+
+def wait_until(what, told=lambda: "", *, seconds=START_SECONDS) -> float:
+    """How many seconds it took to come true."""
+    began = time.monotonic()
+    while not what():
+        assert time.monotonic() - began < seconds, told()
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+class Crew:
+    """A sidecar of several workers."""
+
+    def __init__(self, process: SidecarProcess) -> None:
+        self.process = process
+        self.place = process.place
+
+    def pids(self) -> list[int]:
+        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(pid) for pid in listed]
+
+    def pid_of(self, number: int) -> int:
+        """The process that calls itself so in its command line, by the log."""
+        said = [line for line in self.said() if line["message"].startswith(f"worker {number} (process ")]
+        serving = [line["message"] for line in said if line["message"].endswith(") serves")]
+        return int(serving[-1].split()[3].rstrip(")"))
+
+    def said(self) -> list[dict]:
+        return [json.loads(line) for line in self.process.log.read_text().splitlines() if line[:1] == "{"]
+
+    def of(self, number: int) -> str:
+        """The address of one worker."""
+        return f"{self.place.unix}.{number}"
+
+    def wait_until_serving(self) -> None:
+        """Every worker takes calls, and has its store."""
+        wait_until(lambda: all(self._serves(number) for number in range(WORKERS)), self.process.log.read_text)
+
+    def _serves(self, number: int) -> bool:
+        assert self.process.alive(), self.process.log.read_text()
+        try:
+            os.kill(self.pid_of(number), 0)
+            with Gateway(self.of(number)) as gateway:
+                return {gateway.serving(), gateway.serving("askonce.store")} == {"SERVING"}
+        except (grpc.RpcError, OSError, IndexError):
+            return False
+
+    def stats(self, number: int | None = None):
+        admin = self.place.admin if number is None else f"{self.place.admin}.{number}"
+        with Gateway(admin) as operator:
+            return operator.admin.GetStats(admin_service_pb2.GetStatsRequest(), timeout=10)
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with short_folder() as folder:
+        place = Place(folder, workers=WORKERS, **semantic(guards="off"))
+        with sidecar(place) as process:
+            yield Crew(process)
+
+
+@pytest.fixture
+def crew(shared):
+    shared.wait_until_serving()
+    return shared
+
+
+@pytest.fixture
+def each(crew):
+    """A gateway to each worker."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Gateway(crew.of(number))) for number in range(WORKERS)]
+
+
+@pytest.fixture
+def tenant(request):
+    return request.node.name
+
+
+def test_what_one_stored_is_a_hit_of_the_other_at_once(each, tenant):
+    for number in range(50):
+        asked = describe(tenant, turns(f"question {number}"))
+        mine, other = each[number % 2], each[1 - number % 2]
+        token = mine.ask(asked).fill_token
+        assert filed(other.store(token, answer(f"answer {number}"))) == "stored", "a token is good everywhere"
+        for gateway in (mine, other):
+            found = gateway.ask(asked)
+            assert verdict(found) == "hit exact"
+            assert found.candidate.body.data == chat_body(f"answer {number}")
+
+
+def test_what_one_stored_is_near_for_the_other_at_once(each, tenant):
+    for number in range(20):
+        own = f"{tenant} {number}"
+        mine, other = each[number % 2], each[1 - number % 2]
+        assert verdict(other.ask(asking("first words", at(1), tenant=own))) == "miss"
+        mine.fill(asking("first words", at(1), tenant=own), f"answer {number}")
+        for gateway in (other, mine):
+            found = gateway.ask(asking("other words", at(0.97), tenant=own))
+            assert verdict(found) == "hit semantic"
+            assert f"answer {number}".encode() in found.candidate.body.data
+
+
+def test_counts_add_up_and_are_told_by_each(crew, each, tenant):
+    before = crew.stats()
+    each[0].fill(describe(tenant))
+    for gateway in each:
+        assert verdict(gateway.ask(describe(tenant))) == "hit exact"
+        assert verdict(gateway.ask(describe(None))) == "bypass scope_missing"
+    for number in (0, 1, None):
+        after = crew.stats(number)
+        assert after.hits - before.hits == 2
+        assert after.misses - before.misses == 1
+        assert after.bypasses - before.bypasses == 2
+        assert after.stores - before.stores == 1
+        assert after.commits - before.commits == 1
+        assert after.tallies["hit.exact"] - before.tallies["hit.exact"] == 2
+        assert after.uptime.ToSeconds() >= before.uptime.ToSeconds()
+
+
+def test_clients_of_the_configured_addresses_reach_every_worker(crew, tenant):
+    """A socket is a link to one of them; a port is shared."""
+    with ExitStack() as stack:
+        deadline = time.monotonic() + START_SECONDS
+        reached = set()
+        while len(reached) < WORKERS and time.monotonic() < deadline:
+            gateway = stack.enter_context(Gateway(crew.place.unix))
+            reached.add(crew.place.socket.readlink().name)
+            assert gateway.serving() == "SERVING"
+            time.sleep(0.3)  # then clients are led to whom has fewer
+        assert reached == {"s.0", "s.1"}
+    with Gateway(crew.place.tcp) as gateway:
+        gateway.fill(describe(tenant))
+    assert healthcheck([crew.place.unix]) == 0
+    assert healthcheck([crew.place.tcp]) == 0
+
+
+def test_each_line_of_the_log_says_whose_it_is(crew):
+    lines = crew.said()
+    own = {line.get("worker") for line in lines if line["message"].startswith("listening on unix://")}
+    assert own == {0, 1, None}
+    assert f"listening on {crew.place.unix} with 2 workers" in {line["message"] for line in lines}
+
+
+class Load:
+    """Callers of one worker that store and look up until they are stopped; what they saw."""
+
+    def __init__(self, address: str, tenant: str, *, callers: int = 4) -> None:
+        self.address, self.tenant = address, tenant
+        self.stored: dict[str, str] = {}
+        self.wrong: list[str] = []
+        self.refusals: list[str] = []
+        self.errors: list[grpc.StatusCode] = []
+        self.longest = 0.0
+        self._done = threading.Event()
+        self._pool = ThreadPoolExecutor(callers)
+        self._running = [self._pool.submit(self._run, caller) for caller in range(callers)]
+
+    def _run(self, caller: int) -> None:
+        with Gateway(self.address) as gateway:
+            for number in range(1_000_000):
+                if self._done.is_set():
+                    return
+                try:
+                    self._one(gateway, f"{caller}-{number}")
+                except grpc.RpcError as error:
+                    self.errors.append(error.code())
+                    time.sleep(0.05)
+
+    def _one(self, gateway: Gateway, name: str) -> None:
+        asked = describe(self.tenant, turns(f"{self.address} {name}"))
+        began = time.monotonic()
+        said = filed(gateway.store(asked, answer(name)))
+        self.longest = max(self.longest, time.monotonic() - began)
+        if said == "stored":
+            self.stored[name] = name
+        else:
+            self.refusals.append(said)
+        self.check(gateway, name)
+
+    def check(self, gateway: Gateway, name: str) -> None:
+        """What was acknowledged is found; nothing else is."""
+        found = gateway.ask(describe(self.tenant, turns(f"{self.address} {name}")), timeout=10)
+        hit = outcome(found) == "hit"
+        if hit and found.candidate.body.data != chat_body(name):
+            self.wrong.append(name)
+        if not hit and name in self.stored:
+            self.wrong.append(name)
+
+    def wait_for(self, count: int) -> None:
+        """Until so many more have been stored."""
+        wanted = len(self.stored) + count
+        deadline = time.monotonic() + START_SECONDS
+        while len(self.stored) < wanted:
+            assert time.monotonic() < deadline, (self.refusals, self.errors)
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        self._done.set()
+        for one in self._running:
+            one.result(timeout=60)
+        self._pool.shutdown()
+
+
+def gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_a_killed_worker_comes_back_and_the_other_goes_on(crew, tenant):
+    killed, other = Load(crew.of(0), tenant), Load(crew.of(1), tenant)
+    killed.wait_for(20)
+    other.wait_for(20)
+    pid, before = crew.pid_of(0), crew.stats(1).stores
+    stored = len(killed.stored) + len(other.stored)
+    os.kill(pid, signal.SIGKILL)
+    other.wait_for(50)
+    crew.wait_until_serving()
+    assert crew.pid_of(0) != pid
+    killed.wait_for(20)
+    killed.stop()
+    other.stop()
+    assert killed.wrong == other.wrong == []
+    assert (other.errors, other.refusals) == ([], [])
+    assert killed.refusals == []
+    assert set(killed.errors) <= {grpc.StatusCode.UNAVAILABLE}
+    assert crew.stats(1).stores - before >= len(killed.stored) + len(other.stored) - stored - 8
+    assert f"worker 0 (process {pid}) was killed by SIGKILL" in crew.process.log.read_text()
+    with Gateway(crew.of(1)) as gateway:
+        for name in killed.stored:
+            killed.check(gateway, name)
+    assert killed.wrong == [], "what the killed worker acknowledged is there"
+
+
+def stop_one(crew, tenant) -> float:
+    """Stop worker 0 in the middle of its writing; return after how many seconds it was gone."""
+    stopped, other = Load(crew.of(0), tenant), Load(crew.of(1), tenant)
+    stopped.wait_for(20)
+    other.wait_for(20)
+    pid = crew.pid_of(0)
+    os.kill(pid, signal.SIGSTOP)
+    took = wait_until(lambda: gone(pid))
+    other.wait_for(20)
+    crew.wait_until_serving()
+    stopped.wait_for(20)
+    stopped.stop()
+    other.stop()
+    assert stopped.wrong == other.wrong == []
+    assert other.errors == [], "calls of the other worker are answered"
+    assert set(other.refusals) <= {"store_failed"}, "while the stopped one holds the write lock"
+    assert other.longest < 2.0 + 1.5, "store.write_timeout, and some room"
+    return took
+
+
+def test_a_stopped_worker_is_killed_and_replaced(crew, tenant):
+    took = stop_one(crew, tenant)
+    assert 2.4 < took < 8, "3 s after it was heard of last"
+    assert "has not been heard of for 3 s: killing it" in crew.process.log.read_text()
+
+
+@pytest.mark.thorough
+def test_workers_that_stop_over_and_over_hold_up_nobody(crew, tenant):
+    for number in range(10):
+        assert 2.4 < stop_one(crew, f"{tenant} {number}") < 8
+
+
+def test_clients_are_not_led_to_a_worker_that_is_stopped(crew):
+    number = int(crew.place.socket.readlink().name.removeprefix("s."))
+    pid = crew.pid_of(number)
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: crew.place.socket.readlink().name != f"s.{number}")
+    assert healthcheck([crew.place.unix]) == 0
+    assert not gone(pid), "the link moves before it is killed"
+    wait_until(lambda: gone(pid))
+
+
+def test_workers_end_with_their_supervisor(folder):
+    """Also one that is stopped, and cannot do anything about it."""
+    with sidecar(Place(folder, workers=WORKERS)) as process:
+        crew = Crew(process)
+        crew.wait_until_serving()
+        pids = crew.pids()
+        assert len(pids) == WORKERS
+        os.kill(pids[0], signal.SIGSTOP)
+        process.kill()
+        wait_until(lambda: all(gone(pid) for pid in pids))
+    with sidecar(Place(folder, workers=1)) as process:  # takes over what was left
+        with process.wait_until_serving() as gateway:
+            assert gateway.serving("askonce.store") == "SERVING"
+        assert process.terminate() == 0
+
+
+def test_workers_wait_for_a_store_that_another_server_has(folder):
+    place = Place(folder, workers=WORKERS)
+    (folder / "b").mkdir()
+    first = Place(folder / "b", store={"path": str(place.store), "max_bytes": "64MiB"})
+    with ExitStack() as stack:
+        other = stack.enter_context(sidecar(first))
+        other.wait_until_serving().close()
+        crew = Crew(stack.enter_context(sidecar(place)))
+        with crew.process.wait_until_serving() as gateway:
+            assert gateway.serving("askonce.store") == "NOT_SERVING"
+            assert verdict(gateway.ask(describe())) == "bypass store_failed"
+        assert f"is in use by process {other.pid}" in crew.process.log.read_text()
+        assert other.terminate() == 0
+        wait_until(lambda: "is held now" in crew.process.log.read_text())
+        wait_until(lambda: crew.process.log.read_text().count("answers are served from it again") == WORKERS)
+        crew.wait_until_serving()
+        assert crew.process.terminate() == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"fill_token_key_env": "NOT_SET_ANYWHERE"}, "names the variable NOT_SET_ANYWHERE, which is not set"),
+        ({"listen": ["unix:///proc/no/such"]}, "cannot listen on unix:///proc/no/such"),
+    ],
+    ids=["a secret is missing", "a socket cannot be made"],
+)
+def test_what_keeps_one_worker_from_starting_ends_the_server(folder, settings, said):
+    process = SidecarProcess(Place(folder, workers=WORKERS, **settings))
+    assert process.process.wait(timeout=START_SECONDS) == 1
+    assert said in process.log.read_text()
+    assert "Traceback" not in process.log.read_text()
