@@ -32,7 +32,7 @@ def only(**on: bool) -> GuardSettings:
 def all_ints(kept: GuardFeatures) -> list[object]:
     """Every single value in features."""
     flat: list[object] = []
-    rows: list[object] = [getattr(kept, one.name) for one in fields(GuardFeatures)]
+    rows: list[object] = list(kept)
     while rows:
         row = rows.pop()
         if isinstance(row, tuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import mul
+from typing import NamedTuple
 
 from askonce_server.core.guards.contrasts import Mention
 from askonce_server.core.guards.quantities import Levels
@@ -26,18 +27,18 @@ _MIX = 0x9E3779B97F4A7C15
 _MAX_ROUGH = 24
 """Content words of a text of which misspelt ones are looked for."""
 
-_PLACES = [pow(_MIX, at, 1 << 64) for at in range(1, 65)]
+_PLACES = [pow(_MIX, at, 1 << 64) for at in range(1, 513)]
 
 Token = Callable[[str], int]
 """Hashes a string under the store's key: the first 64 bits of an HMAC, as an unsigned integer."""
 Tokens = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GuardFeatures:
+class GuardFeatures(NamedTuple):
     """A text without its text. Every token is an unsigned 64-bit integer; rows are sorted, so order is lost.
 
     A mention is a token whose upper half says which line of alternatives, the lower half which side of it.
+    A named tuple, since one is made of every text and every candidate.
     """
 
     schema: int = SCHEMA
@@ -127,7 +128,7 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         numbers=_levels(counts.hard, token),
         ones=_levels(counts.vague, token),
         counted=_mentions(
-            (Mention(f"c:{noun}", f"c:{noun}={value}") for noun, value in counts.counted), token
+            [Mention(f"c:{noun}", f"c:{noun}={value}") for noun, value in counts.counted], token
         ),
         times=_mentions(reading.times, token),
         units=_mentions(reading.units, token),
@@ -135,14 +136,14 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         opposites=_mentions(reading.opposites, token),
         alternatives=_mentions(reading.alternatives, token),
         negated=_hashed(token, "w:", reading.negated),
-        denied=tuple(sorted(_either(key, token) for key in reading.denied)),
+        denied=_mentions(reading.denied, token),
         softeners=_hashed(token, "w:", reading.softeners),
         words=tuple(sorted(words)),
-        rough=_hashed(token, "r:", map(rough, reading.plain)) if len(words) <= _MAX_ROUGH else (),
+        rough=_hashed(token, "r:", [rough(word) for word in reading.plain])
+        if len(words) <= _MAX_ROUGH
+        else (),
         small=_hashed(token, "w:", set(reading.small)),
-        names=tuple(
-            sorted(tuple(_either(key, token) for key in keys) for keys in reading.names.keys.values())
-        ),
+        names=_names(reading.names.keys.values(), token),
         answers=_hashed(token, "", reading.names.answers),
         sources=_hashed(token, "w:", order.sources),
         targets=_hashed(token, "w:", order.targets),
@@ -164,12 +165,18 @@ def place(at: int) -> int:
     return _PLACES[at] if at < len(_PLACES) else pow(_MIX, at + 1, 1 << 64)
 
 
-def _hashed(token: Token, space: str, strings: Iterable[str]) -> Tokens:
-    return tuple(sorted(token(space + string) for string in strings))
+def _hashed(token: Token, space: str, strings: Collection[str]) -> Tokens:
+    return tuple(sorted([token(space + string) for string in strings])) if strings else ()
 
 
-def _mentions(mentions: Iterable[Mention], token: Token) -> Tokens:
-    return tuple(sorted(_either(mention, token) for mention in mentions))
+def _mentions(mentions: Collection[str | Mention], token: Token) -> Tokens:
+    return tuple(sorted([_either(mention, token) for mention in mentions])) if mentions else ()
+
+
+def _names(names: Collection[Iterable[str | Mention]], token: Token) -> tuple[Tokens, ...]:
+    if not names:
+        return ()
+    return tuple(sorted([tuple([_either(key, token) for key in keys]) for keys in names]))
 
 
 def _either(key: str | Mention, token: Token) -> int:
@@ -178,12 +185,17 @@ def _either(key: str | Mention, token: Token) -> int:
     return token(key.line) >> 32 << 32 | token(key.side) & 0xFFFFFFFF
 
 
-def _levels(levels: Iterable[Levels], token: Token) -> Tokens:
-    triples = sorted((token(exact), token(wider), token(bare)) for exact, wider, bare in levels)
-    return tuple(one for triple in triples for one in triple)
+def _levels(levels: Collection[Levels], token: Token) -> Tokens:
+    if not levels:
+        return ()
+    triples = sorted([(token(exact), token(wider), token(bare)) for exact, wider, bare in levels])
+    return tuple([one for triple in triples for one in triple])
 
 
 def _shape(tokens: Sequence[int]) -> int:
+    if len(tokens) <= len(_PLACES):
+        total: int = sum(map(mul, tokens, _PLACES))
+        return total & MASK
     return sum(one * place(at) for at, one in enumerate(tokens)) & MASK
 
 

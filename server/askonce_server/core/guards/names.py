@@ -47,7 +47,9 @@ class Names:
 
 def names(row: Scan, roots: list[str], known: Iterable[Found]) -> Names:
     """Find the names; `known` are the things of a kind that the text names."""
-    marked = sorted(at for at in _marked(row) if roots[at])
+    marked = sorted([at for at in _marked(row) if roots[at]])
+    if not marked:
+        return Names()
     found = Names({roots[at]: [f"w:{roots[at]}", f"r:{rough(roots[at])}"] for at in marked})
     for one in known:
         if roots[one.start] in found.keys and one.start in marked:
@@ -70,9 +72,11 @@ def _marked(row: Scan) -> set[int]:
         sure.update(at for at in words if _is_joined(row, at))
     if "number" in row.kinds:
         found.update(at for at in words if _is_code(row, at))
-    capital = [at for at in words if row.forms[at] != row.forms[at].lower()]
+    capital = [at for at in words if not row.forms[at].islower() and row.forms[at] != row.forms[at].lower()]
     if len(capital) > 1 or (capital and row.gaps[capital[0]] != STOP) or _is_mixed(row, capital):
         found.update(_capital(row, words, capital))
+    if not found:
+        return sure
     return sure | {at for at in found if row.words[at] not in _NOT_NAMES and not named_day(row.words[at])}
 
 

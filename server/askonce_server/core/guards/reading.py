@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from askonce_server.core.guards.affixes import NEGATING, is_joined, negated, swapped
 from askonce_server.core.guards.calendar import times
@@ -29,9 +29,8 @@ _TELLING = (GENERIC | WH | PRONOUNS) - frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A text as the guards see it."""
+class Reading(NamedTuple):
+    """A text as the guards see it. A named tuple, since one is made for every text."""
 
     length: int
     quantities: Quantities

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from askonce_server.core.guards.spelling import plain
 
@@ -65,6 +66,7 @@ _CONTRACTED = {
     "youve": "you",
 }
 """Contractions without their apostrophe."""
+_MEMO = 1 << 14
 _QUOTES = re.compile(r"""(["`])([^"`\n]{1,200}?)\1|(?<![\w'])'([^'\n]{1,200}?)'(?![\w'])""")
 
 
@@ -101,12 +103,18 @@ def scan(text: str) -> Scan:
         start = found.start()
         kind, form = found.lastgroup or "mark", found[0]
         if start > end:
-            gap = max(gap, STOP if "\n" in text[end:start] else SPACE)
+            if start == end + 1 and text[end] == " ":
+                gap = max(gap, SPACE)
+            else:
+                gap = max(gap, STOP if "\n" in text[end:start] else SPACE)
         end = found.end()
         if kind == "mark" and form not in _SIGNS:
             gap, signed = _mark(row, form, gap, text, end)
             continue
-        _append(row, form, kind, gap, signed=signed)
+        if kind == "word" and len(form) > 1:  # by far the most
+            row.add(_bare(form), form, kind, gap)
+        else:
+            _append(row, form, kind, gap, signed=signed)
         while spans and spans[0][1] <= start:
             spans.popleft()
         if spans and spans[0][0] <= start:
@@ -136,6 +144,7 @@ def _is_letter(row: Scan, form: str) -> bool:
     return (form in _LETTERS or (form not in {"A", "I"} and "A" <= form <= "Z")) and not after_number
 
 
+@lru_cache(_MEMO)
 def _bare(form: str) -> str:
     """Return a word in lower case without what an apostrophe adds, except -n't."""
     if form == "US":

@@ -120,6 +120,7 @@ def _without_ending(singular: str) -> str:
     return bare.replace("isation", "ization")
 
 
+@lru_cache(_MEMO)
 def rough(word: str) -> str:
     """Return what a long word keeps under most typing errors: first and last letter, and consonants."""
     if len(word) < 5 or not word.isascii():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import fields
 from typing import Any
 
 from askonce_server.core.guards.features import SCHEMA, GuardFeatures, Tokens
@@ -15,9 +14,9 @@ _DIGESTS = ("bag", "sequence", "phrases", "heads", "rest", "shape")
 _COUNT = struct.Struct("<H")
 _MAX_COUNT = 0xFFFF
 _ROWS = tuple(
-    one.name
-    for one in fields(GuardFeatures)
-    if one.name not in {"schema", "length", "negations", "names", *_FLAGS, *_DIGESTS}
+    name
+    for name in GuardFeatures._fields
+    if name not in {"schema", "length", "negations", "names", *_FLAGS, *_DIGESTS}
 )
 
 
