@@ -44,13 +44,40 @@ def test_little_is_not_nothing(body):
         b'{"id": "x"}',
         b"data: hello\n\ndata: world\n\n",
         b"data: [1]\n\n",
-        b": only a comment\n\n",
-        b"event: ping\n\n",
     ],
 )
 def test_what_is_not_understood_claims_nothing(pair, body):
     assert look(body, pair) == NOTHING
     assert look(body, pair, stream=True) == NOTHING
+
+
+@pytest.mark.parametrize("pair", [*PAIRS, ("gemini", "chat")])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b": only a comment\n\n",
+        b": ping\r\n\r\n: ping\r\n\r\n",
+        b"event: ping\n\n",
+        b"data:\n\ndata: \n\n",
+        b"retry: 10\n\nid: 3\n\n",
+    ],
+)
+def test_a_stream_without_data_is_empty(pair, body):
+    assert look(body, pair, stream=True).empty
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "body", [b'data: {"choi', b'event: message_start\ndata: {"type"', b": ping\n\ndata: {", b"data: [DON"]
+)
+def test_a_stream_that_was_cut_in_its_first_event_has_no_end(pair, stream, body):
+    facts = look(body, pair, stream=stream)
+    assert (facts.terminal, facts.empty, facts.wrong_shape) == (False, False, not stream)
+
+
+def test_a_text_that_begins_like_a_comment_is_none_to_an_unknown_dialect():
+    assert look(b": )", ("gemini", "chat")) == NOTHING
 
 
 def test_an_unknown_dialect_claims_nothing():

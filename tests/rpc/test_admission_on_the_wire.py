@@ -95,6 +95,8 @@ def test_an_answer_that_must_not_be_replayed_is_refused(gateway, tenant, changes
         ({"stream_complete": False}, "stream_incomplete"),
         ({"body": chat_stream(done=False)}, "stream_incomplete"),
         ({"body": chat_stream()[:150]}, "stream_incomplete"),
+        ({"body": chat_stream()[:20]}, "stream_incomplete"),
+        ({"body": b": ping\n\n: ping\n\n"}, "empty"),
         ({"body": chat_stream(finish="length")}, "truncated"),
         ({"body": chat_stream("")}, "empty"),
         ({"body": b'data: {"error":{"message":"x"}}\n\ndata: [DONE]\n\n'}, "upstream_error"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -11,7 +12,7 @@ import orjson
 from askonce_server.core.finish import AnswerFacts
 from askonce_server.dialects import anthropic_answers, openai_chat, openai_embeddings, openai_responses
 from askonce_server.dialects.bodies import NotUnderstood
-from askonce_server.dialects.events import chunks, looks_like_events
+from askonce_server.dialects.events import chunks, has_data, looks_like_events
 
 __all__ = ["AnswerFacts", "inspect"]
 
@@ -38,17 +39,18 @@ def inspect(dialect: str, endpoint: str, *, stream: bool, content_type: str, bod
     """Say what `body`, the answer to a request that wanted a `stream` or not, tells of itself.
 
     The body outweighs `content_type`. A dialect, endpoint or shape that is not known gives no facts, save
-    that a blank body or an empty JSON value is empty anywhere. Takes time linear in the body.
+    that a blank body, an empty JSON value or a stream without data is empty anywhere. Takes time linear in
+    the body.
     """
     body = body.removeprefix(_BYTE_ORDER_MARK).strip()
-    if _is_empty(body):
-        return AnswerFacts(empty=True)
     reader = _READERS.get((dialect, endpoint))
+    events = looks_like_events(body, content_type) and (stream or reader is not None)
+    if _is_empty(body) or (events and not has_data(body)):
+        return AnswerFacts(empty=True)
     if reader is None:
         return AnswerFacts()
-    events = looks_like_events(body, content_type)
     try:
-        facts = reader.stream(chunks(body)) if events else reader.document(orjson.loads(body))
+        facts = _read_events(reader, body) if events else reader.document(orjson.loads(body))
     except orjson.JSONDecodeError:
         return AnswerFacts(cut=not events and body[:1] in _OPENING)
     except NotUnderstood:
@@ -57,6 +59,13 @@ def inspect(dialect: str, endpoint: str, *, stream: bool, content_type: str, bod
         return facts
     # A document has no terminal event; whoever asked for a stream has not seen its end.
     return replace(facts, wrong_shape=True, terminal=facts.terminal if events else False)
+
+
+def _read_events(reader: _Reader, body: bytes) -> AnswerFacts:
+    """Read a recorded stream; one that was cut inside its first event has not come to its end."""
+    events = chunks(body)
+    first = next(events, None)
+    return AnswerFacts(terminal=False) if first is None else reader.stream(chain((first,), events))
 
 
 def _is_empty(body: bytes) -> bool:

@@ -14,6 +14,7 @@ DONE: Final = object()
 """Stands for the data `[DONE]`, which is no JSON."""
 
 _FIELD = re.compile(rb"^(data|event):(.*)", re.MULTILINE)
+_DATA = re.compile(rb"(?:^|[\r\n])data:[ \t]*[^ \t\r\n]")
 _STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -22,6 +23,11 @@ def looks_like_events(body: bytes, content_type: str) -> bool:
     if body.startswith(_STARTS):
         return True
     return content_type.partition(";")[0].strip().lower() == "text/event-stream" and body[:1] not in b'{["'
+
+
+def has_data(body: bytes) -> bool:
+    """Whether any event of `body` has data, be it cut; comments and the names of events are none."""
+    return _DATA.search(body) is not None
 
 
 def chunks(body: bytes) -> Iterator[tuple[str, Any]]:
