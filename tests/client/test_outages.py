@@ -165,7 +165,7 @@ def test_strict_raises_each_kind_of_failure(connect, script, sidecar):
         ("CANCELLED", "SIDECAR_FAILED", askonce.SidecarFailed, True),
         ("DATA_LOSS", "SIDECAR_FAILED", askonce.SidecarFailed, True),
         ("INVALID_ARGUMENT", "REQUEST_REFUSED", askonce.InvalidRequest, False),
-        ("RESOURCE_EXHAUSTED", "REQUEST_REFUSED", askonce.RequestTooLarge, False),
+        ("RESOURCE_EXHAUSTED", "SIDECAR_FAILED", askonce.SidecarFailed, True),
         ("UNIMPLEMENTED", "REQUEST_REFUSED", askonce.CallRefused, False),
         ("UNAUTHENTICATED", "REQUEST_REFUSED", askonce.CallRefused, False),
         ("PERMISSION_DENIED", "REQUEST_REFUSED", askonce.CallRefused, False),
@@ -326,9 +326,57 @@ def test_a_size_limit_says_nothing_of_the_sidecar(connect, script, sidecar):
     script.fail("Lookup", grpc.StatusCode.UNAVAILABLE)
     client.lookup(CHAT)
     now[0] += 1
-    script.fail("Lookup", grpc.StatusCode.RESOURCE_EXHAUSTED)
+    script.fail("Lookup", grpc.StatusCode.RESOURCE_EXHAUSTED, OVER_LIMIT)
     client.lookup(CHAT)
     assert breaker.state is BreakerState.HALF_OPEN
+
+
+OVER_LIMIT = "CLIENT: Received message larger than max (17 vs. 16)"
+
+
+def test_a_message_over_a_limit_of_the_transport_is_too_large(connect, sidecar, script):
+    script.fail("Lookup", grpc.StatusCode.RESOURCE_EXHAUSTED, OVER_LIMIT)
+    client = connect(sidecar.target)
+    decisions = [client.lookup(CHAT) for _ in range(20)]
+    assert {type(one.error) for one in decisions} == {askonce.RequestTooLarge}
+    assert client.breaker.state is BreakerState.CLOSED
+
+
+def test_a_real_answer_over_the_client_s_own_limit_is_too_large(connect, sidecar, script):
+    script.decide(miss(rule_id="x" * 4096))
+    client = connect(sidecar.target, options=[("grpc.max_receive_message_length", 1024)])
+    assert isinstance(client.lookup(CHAT).error, askonce.RequestTooLarge)
+
+
+def test_a_sidecar_whose_queue_is_full_is_an_outage(connect, sockets):
+    """The transport turns the call away by itself, without our details."""
+    let_go, begun = threading.Event(), threading.Event()
+
+    class Slow(grpc.GenericRpcHandler):
+        def service(self, details):
+            def handle(request, context):
+                begun.set()
+                let_go.wait(20)
+                return b""
+
+            return grpc.unary_unary_rpc_method_handler(handle)
+
+    with ThreadPoolExecutor(2) as pool:
+        server = grpc.server(pool, handlers=[Slow()], maximum_concurrent_rpcs=1)
+        server.add_insecure_port(f"unix://{sockets}/s")
+        server.start()
+        client = connect(f"unix://{sockets}/s", budget=10, breaker=patient())
+        other = grpc.insecure_channel(f"unix://{sockets}/s", [("grpc.default_authority", "localhost")])
+        held = other.unary_unary("/a/b").future(b"", timeout=20)
+        assert begun.wait(10)
+        decision = client.lookup(CHAT)
+        assert decision.bypass_reason is BypassReason.SIDECAR_FAILED
+        assert type(decision.error) is askonce.SidecarFailed
+        assert decision.error.code == "RESOURCE_EXHAUSTED"
+        let_go.set()
+        held.result()
+        other.close()
+        server.stop(0).wait()
 
 
 @pytest.mark.parametrize("bad", [{"budget": 0}, {"metadata": [("UPPER", "x")]}])

@@ -53,6 +53,9 @@ _ERRORS: Mapping[str, type[AskOnceError]] = {
 }
 """Every other code is a fault of the sidecar."""
 
+_OVER_A_LIMIT = "larger than max"
+"""What gRPC says of a message over a size limit of its own, on either side; it has no other mark."""
+
 _CODES = {
     3: "INVALID_ARGUMENT",
     4: "DEADLINE_EXCEEDED",
@@ -70,8 +73,10 @@ _CODES = {
 
 def error_from(failure: Failure) -> AskOnceError:
     """Return the error that a failed call stands for."""
-    kind = _ERRORS.get(failure.code, SidecarFailed)
     reason, metadata, violations = _read_details(failure.details)
+    kind = _ERRORS.get(failure.code, SidecarFailed)
+    if kind is RequestTooLarge and not (reason or _OVER_A_LIMIT in failure.message):
+        kind = SidecarFailed  # the transport itself turned the call away: too many wait there
     return kind(
         failure.message or "no reason was given",
         code=failure.code,
