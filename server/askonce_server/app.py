@@ -47,6 +47,7 @@ from askonce_server.store import (
     MemoryEntryStore,
     ReopeningStore,
     StoreSettings,
+    Sweeper,
     open_store,
 )
 from askonce_server.telemetry.logs import log_json_lines
@@ -100,6 +101,8 @@ class Sidecar:
         guard_key = GuardKey(os.urandom(_TOKEN_KEY_BYTES))
         self.store, clock, tokens = _open(config, guard_key, worker, pool=limits.pool, key=key)
         tallies, faults = Tallies(None if worker is None else worker.tallies), FaultLog()
+        self._clock = clock
+        self._sweeper: Sweeper | None = None
         self._models = models(config, self.store, faults)
         self._leases = LocalLeases()
         shared = Shared(
@@ -146,6 +149,9 @@ class Sidecar:
             one.start()
         self.health.store(problem=self.store.problem())
         self.health.serving()
+        section = self._config.store
+        folder = section.path if section.engine == "lmdb" else None
+        self._sweeper = Sweeper(self.store, self._clock, folder=folder)
         threading.Thread(target=self._watch_store, name="askonce-store-watch", daemon=True).start()
 
     def _listen(self) -> None:
@@ -179,6 +185,8 @@ class Sidecar:
         for pool in self._pools:
             pool.shutdown(wait=False)
         self._models.close()
+        if self._sweeper is not None:
+            self._sweeper.close()
         self.store.close()
         for lock in self._locks:
             lock.release()

@@ -17,7 +17,7 @@ from askonce_server.store import environment as environment_module
 from askonce_server.store.damage import DamagedFile, check_structure, read_header
 from askonce_server.store.environment import file_system, open_environment
 from askonce_server.store.instance import InstanceLock
-from ports.entry_store_contract import MIB, body_at, found, key, write
+from ports.entry_store_contract import MIB, NOW_MS, body_at, found, key, write
 from ports.store_process import body_of, run, settings, start
 
 AS_ROOT = os.geteuid() == 0
@@ -63,7 +63,7 @@ def test_folder_and_files_are_for_the_owner_alone(tmp_path):
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert modes == {"data.mdb": 0o600, "lock.mdb": 0o600, "askonce.lock": 0o600}
+    assert modes == dict.fromkeys(("data.mdb", "lock.mdb", "askonce.lock", "hits"), 0o600)
 
 
 def test_a_second_instance_is_refused_by_path_and_process(folder):
@@ -371,7 +371,7 @@ def test_sizes_are_fixed_when_the_store_is_opened(folder):
     assert opened.env.max_readers() == 64 + 2 * 4 * 32
     opened.close()
     store = open_store(wanted)
-    store.put([write(f"q-{i}", body=bytes(MIB // 2)) for i in range(100)])
+    assert store.put([write(f"q-{i}", body=bytes(MIB // 2)) for i in range(100)]) == [None] * 100
     store.close()
     opened = open_environment(wanted)
     assert opened.env.info()["map_size"] == 125 * MIB + 64 * MIB
@@ -385,7 +385,15 @@ def test_a_limit_below_what_is_stored_still_opens(folder):
     store.close()
     store = open_store(settings(folder, max_bytes=2 * MIB))
     assert len(body_at(store, key("q-80"))) == MIB
-    assert store.put([write("r")]) == [RefusalReason.STORE_FULL]
+    assert store.put([write("r")]) == [None]
+    swept = store.sweep(NOW_MS)
+    while swept.more:
+        swept = store.sweep(NOW_MS)
+    stats = store.stats()
+    assert stats.used_bytes <= stats.limit_bytes
+    assert 85 <= stats.evicted <= 90
+    assert body_at(store, key("r")) == b"answer to r"
+    assert store.verify() == []
     store.close()
 
 

@@ -22,7 +22,7 @@ from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.jobs import Job, Ticket
 from askonce_server.store.space import oldest_reader
 from askonce_server.store.writer import Writer, WriterOptions
-from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, fill, found, key, write
+from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, found, key, write
 from ports.store_process import run, settings, start
 
 FAILED, FULL = RefusalReason.STORE_FAILED, RefusalReason.STORE_FULL
@@ -364,7 +364,7 @@ def small_disk(place, size):
 def test_a_disk_that_fills_up_refuses_stores_and_still_answers(tmp_path):
     with small_disk(tmp_path / "disk", "4m"):
         store = open_store(settings(tmp_path / "disk" / "store"))
-        names = fill(store, 100_000)
+        names = fill_disk(store, 100_000)
         assert 10 <= len(names) <= 40
         assert "no space left for the store" in store.problem()
         assert [len(body_at(store, key(n))) for n in names] == [100_000] * len(names)
@@ -376,6 +376,15 @@ def test_a_disk_that_fills_up_refuses_stores_and_still_answers(tmp_path):
         assert len(body_at(store, key("after"))) == 100_000
         assert [len(body_at(store, key(n))) for n in names] == [100_000] * len(names)
         store.close()
+
+
+def fill_disk(store, body_bytes):
+    """Store until there is no room on the disk; return the names that were stored."""
+    names = []
+    while (result := store.put([write(f"q-{len(names)}", body=bytes(body_bytes))])) == [None]:
+        names.append(f"q-{len(names)}")
+    assert result == [FULL]
+    return names
 
 
 # Readers

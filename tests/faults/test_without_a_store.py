@@ -139,18 +139,20 @@ def test_where_the_disk_fills_up_while_running(start, folder, disk):
 
 
 def test_where_the_store_has_reached_its_limit(start):
+    """What nobody asks for makes room; only what is too large for the store is refused."""
     server = start(store={"max_bytes": "1MiB"})
-    kept, said = fill_up(server, b"x" * 50_000)
-    assert said == "store_full"
-    assert len(kept) >= 5
-    for name in kept:
-        assert verdict(server.gateway.ask(describe(name))) == "hit exact"
+    server.gateway.fill(describe("asked"), "kept")
+    for at in range(60):
+        said = filed(server.gateway.store(describe(f"t{at}"), answer(b"x" * 50_000)))
+        assert said == "stored"
+        assert verdict(server.gateway.ask(describe("asked"))) == "hit exact"
+    assert verdict(server.gateway.ask(describe("t59"))) == "hit exact"
+    assert verdict(server.gateway.ask(describe("t0"))) == "miss"
     decision = server.gateway.ask(describe("more"))
-    assert verdict(decision) == "miss"
-    assert filed(server.gateway.store(decision.fill_token, answer(b"x" * 50_000))) == "store_full"
-    assert server.gateway.serving() == "SERVING"
-    assert filed(server.gateway.store(describe(kept[0]), answer("small"))) == "stored", "in place of another"
-    assert server.gateway.ask(describe(kept[0])).candidate.body.data == chat_body("small")
+    assert filed(server.gateway.store(decision.fill_token, answer(b"x" * 600_000))) == "store_full"
+    assert server.gateway.serving("askonce.store") == "SERVING"
+    assert filed(server.gateway.store(describe("t59"), answer("small"))) == "stored", "in place of another"
+    assert server.gateway.ask(describe("t59")).candidate.body.data == chat_body("small")
 
 
 DAMAGE = {

@@ -193,14 +193,16 @@ class SemanticRowsContract:
         with store.read() as view:
             assert view.body(entry) is None
 
-    def test_expired_vectors_make_room_like_their_entries(self, make_store):
+    def test_vectors_are_evicted_with_their_store(self, make_store):
         store = make_store(max_bytes=2 * MIB)
-        names = fill(store, expire_ms=NOW_MS + 1_000)
-        assert state(store).rows == len(names)
-        late = told("late", body=bytes(100_000), store_ms=NOW_MS + 1_000, expire_ms=NOW_MS + 9_000)
-        assert store.put([late]) == [None]
-        assert state(store).rows < len(names)
-        assert state(store).rows == len(sequences(store))
+        for i in range(60):
+            assert store.put([told(f"q{i}", body=bytes(100_000))]) == [None]
+        evicted = store.stats().evicted
+        assert evicted > 30
+        assert state(store).rows == len(sequences(store)) == 60 - evicted
+        assert state(store).sequence == sequences(store)[-1]
+        assert body_at(store, semantic_key("q59")) == bytes(100_000)
+        assert body_at(store, semantic_key("q0")) is None
 
     def test_sweeping_removes_vectors_with_their_entries(self, store):
         store.put([told("old", expire_ms=NOW_MS + 1_000), told("new", expire_ms=NOW_MS + 2_000)])
@@ -292,15 +294,3 @@ class SemanticRowsContract:
                 seen = block(store, partition=space(each))
                 assert sorted(v.tobytes() for v in seen.vectors) == expected
                 assert state(store, space(each)).rows == len(expected)
-
-
-def fill(store, **changes):
-    """Store until the store is full; return the names that were stored."""
-    names = []
-    for i in range(1000):
-        results = store.put([told(f"fill-{i}", body=bytes(100_000), **changes)])
-        if results != [None]:
-            assert results == [RefusalReason.STORE_FULL]
-            return names
-        names.append(f"fill-{i}")
-    raise AssertionError("the store never became full")

@@ -28,6 +28,8 @@ class StoreStats:
     entries: int
     used_bytes: int
     limit_bytes: int
+    evicted: int = 0
+    """Stores that were removed since it was opened, to make room."""
 
 
 class Swept(NamedTuple):
@@ -35,6 +37,8 @@ class Swept(NamedTuple):
 
     expired: int = 0
     """Entries past their ttl."""
+    evicted: int = 0
+    """Stores that a lowered limit has no room for."""
     readers: int = 0
     """Slots of readers that had been killed."""
     more: bool = False
@@ -77,7 +81,10 @@ class ReadView(Protocol):
         """Return the entry at `key`, expired or not, or None. Freshness is the core's to judge."""
 
     def body(self, entry: Entry) -> Body | None:
-        """Return the entry's body, checked against its content hash, or None when it is gone or damaged."""
+        """Return the entry's body, checked against its content hash, or None when it is gone or damaged.
+
+        What is read here counts as used, and is evicted later than what is not.
+        """
 
     def partition(self, partition: bytes) -> PartitionState:
         """Return the state of the partition (32 bytes)."""
@@ -102,8 +109,9 @@ class EntryStore(Protocol):
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write, all or nothing of each; return once it is durable and visible to every reader.
 
-        A result is None when stored, else GENERATION_CHANGED, STORE_FULL or STORE_FAILED. Waits no longer
-        than the store's write timeout; what is not acknowledged by then is STORE_FAILED. Never raises.
+        A result is None when stored, else GENERATION_CHANGED, STORE_FULL or STORE_FAILED. A store that is
+        full evicts others first. Waits no longer than the store's write timeout; what is not acknowledged by
+        then is STORE_FAILED. Never raises.
         """
 
     def sweep(self, now_ms: int) -> Swept:

@@ -44,6 +44,10 @@ class BodyRows:
             record.entries[:] = left
             self._put(store_id, record)
 
+    def forget(self, store_id: int) -> None:
+        """Remove the record of a Store, where `release` could not: it was damaged, or had no entry."""
+        self._txn.delete(store_row(store_id), db=self._databases.stores)
+
     def freed(self, scope_root: bytes, store_id: int, entries: Sequence[bytes]) -> int:
         """Return how many bytes of body `release` would remove."""
         if set(self.entries(store_id)) - set(entries):

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import lmdb
 
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import Counts
 from askonce_server.store.environment import OpenEnvironment
+from askonce_server.store.eviction import SWEEP_ROWS
 from askonce_server.store.faults import describe, is_full
 from askonce_server.store.held import StoreLost
 from askonce_server.store.jobs import Job
@@ -24,8 +25,6 @@ from askonce_server.store.space import Bounds, Space
 Commit: TypeAlias = Callable[[Transaction], None]
 """How a transaction is committed. Tests inject faults here."""
 
-SWEEP_ROWS: Final = 256
-"""How many expired entries are removed at once to make room."""
 _log = logging.getLogger(__name__)
 
 
@@ -55,6 +54,8 @@ class Committer:
         """Commits that carried counted jobs."""
         self.writes = 0
         """Counted jobs that were written."""
+        self.evicted = 0
+        """Stores that were removed to make room."""
 
     def run(self, take: Callable[[], list[Job]]) -> None:
         """Begin a transaction, then `take` a batch into it; end every job that was taken.
@@ -96,6 +97,9 @@ class Committer:
                 txn.abort()  # without effect after a commit
         if rows.changed:
             self.problem = None
+            self.evicted += rows.evicted
+            if self._counts is not None and rows.evicted:
+                self._counts.add("evicted", rows.evicted)
         self._acknowledge(jobs, results)
 
     def _acknowledge(self, jobs: Sequence[Job], results: Sequence[RefusalReason | None]) -> None:

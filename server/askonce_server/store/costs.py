@@ -8,6 +8,7 @@ from typing import Final
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.vectors import row_bytes
 
+MIB: Final = 1 << 20
 PAGE_BYTES: Final = mmap.PAGESIZE
 """LMDB takes the page size of the machine that makes the file."""
 _MAX_IN_LEAF: Final = PAGE_BYTES // 2 - 48

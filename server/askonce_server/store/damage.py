@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from askonce_server.store.costs import MIB
 from askonce_server.store.faults import damaged
-from askonce_server.store.space import MIB
 
 _MAGIC: Final = 0xBEEFC0DE
 _VERSION: Final = 1

@@ -14,13 +14,13 @@ from typing import Final, Literal, TypeAlias
 import lmdb
 
 from askonce_server.ports import Counts, StoreUnavailable
-from askonce_server.store.costs import PAGE_BYTES
+from askonce_server.store.costs import MIB, PAGE_BYTES
 from askonce_server.store.damage import DamagedFile, check_structure, read_header
 from askonce_server.store.faults import describe
 from askonce_server.store.held import HeldFiles
 from askonce_server.store.instance import InstanceLock, InUse, is_held_by
 from askonce_server.store.layout import DATABASE_NAMES, MAX_DATABASES, META_SCHEMA, SCHEMA, Databases
-from askonce_server.store.space import MIB, Bounds
+from askonce_server.store.space import Bounds
 
 Durability: TypeAlias = Literal["commit", "periodic"]
 

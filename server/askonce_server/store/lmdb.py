@@ -14,11 +14,12 @@ from askonce_server.clock import Anchor
 from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreStats, StoreUnavailable, Swept
-from askonce_server.store.commits import SWEEP_ROWS, Commit, Committer, commit_transaction
-from askonce_server.store.costs import write_cost
+from askonce_server.store.commits import Commit, Committer, commit_transaction
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
+from askonce_server.store.eviction import SWEEP_ROWS, make_room, trim
 from askonce_server.store.faults import describe, is_damage
 from askonce_server.store.held import StoreLost
+from askonce_server.store.hits import Hits
 from askonce_server.store.jobs import Action, Job, Ticket
 from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY, entry_row
 from askonce_server.store.prepared import Prepared, prepare
@@ -49,7 +50,8 @@ class LmdbEntryStore:
         self._read_problem: str | None = None
         self._lost: str | None = None
         self._closed = False
-        self._readers = Readers(opened.env, opened.databases, self._unreadable)
+        self._hits = Hits.shared(settings.path)
+        self._readers = Readers(opened.env, opened.databases, self._hits, self._unreadable)
         self._counts = settings.counts
         self._committer = Committer(opened, settings.bounds, commit=commit, counts=settings.counts)
         options = WriterOptions(
@@ -155,16 +157,19 @@ class LmdbEntryStore:
         databases = self._opened.databases
         with self.read() as view:
             readers = self._opened.env.reader_check()
-            due = view.measure(lambda txn: has_expired(txn, databases, now_ms))
-        if not due:
+            expired = view.measure(lambda txn: has_expired(txn, databases, now_ms))
+            over = view.measure(lambda txn: used_bytes(txn, databases)) > self._limit_bytes
+        if not expired and not over:
             return Swept(readers=readers)
-        expired = [0]
+        swept = [Swept()]
 
-        def action(rows: Rows, _: Space) -> None:
-            expired[0] = rows.remove_expired(now_ms, limit=SWEEP_ROWS)
+        def action(rows: Rows, space: Space) -> None:
+            removed = rows.remove_expired(now_ms, limit=SWEEP_ROWS)
+            more = trim(rows, space, self._hits) or removed == SWEEP_ROWS
+            swept[0] = Swept(removed, rows.evicted, readers, more)
 
         self._run(action)
-        return Swept(expired=expired[0], readers=readers, more=expired[0] == SWEEP_ROWS)
+        return swept[0]
 
     def verify(self, *, repair: bool = False) -> list[Finding]:
         """Return every row that does not agree with the others; with `repair` all of them were mended.
@@ -208,13 +213,15 @@ class LmdbEntryStore:
             entries, used = view.measure(
                 lambda txn: (txn.stat(databases.entries)["entries"], used_bytes(txn, databases))
             )
-        own = {"commits": self._committer.commits, "writes": self._committer.writes}
+        committer = self._committer
+        own = {"commits": committer.commits, "writes": committer.writes, "evicted": committer.evicted}
         counted = own if self._counts is None else self._counts.totals()
         return StoreStats(
             commits=counted.get("commits", 0),
             writes=counted.get("writes", 0),
             entries=entries,
             used_bytes=used,
+            evicted=counted.get("evicted", 0),
             limit_bytes=self._limit_bytes,
         )
 
@@ -244,7 +251,7 @@ class LmdbEntryStore:
             _log.exception("a write cannot be stored as it is")
             return None
         return Job(
-            action=partial(_file, prepared),
+            action=partial(_file, prepared, self._hits),
             ticket=ticket,
             size=len(write.body.data) + _JOB_BYTES,
             now_ms=write.answer.store_ms,
@@ -268,17 +275,13 @@ class LmdbEntryStore:
         return StoreUnavailable(problem)
 
 
-def _file(prepared: Prepared, rows: Rows, space: Space) -> RefusalReason | None:
-    """File a write where it is still wanted and there is room; what has expired makes room."""
+def _file(prepared: Prepared, hits: Hits, rows: Rows, space: Space) -> RefusalReason | None:
+    """File a write where it is still wanted and room can be made."""
     if not rows.hold(prepared.write.generations):
         return RefusalReason.GENERATION_CHANGED
-    cost = write_cost(prepared)
-    if not space.take(cost):
-        rows.remove_expired(prepared.write.answer.store_ms, limit=SWEEP_ROWS)
-        space.measure()
-        if not space.take(cost, freed=rows.reclaimable(prepared)):
-            return RefusalReason.STORE_FULL
-    rows.file(prepared)
+    if not make_room(rows, space, hits, prepared, now_ms=prepared.write.answer.store_ms):
+        return RefusalReason.STORE_FULL
+    hits.take(rows.file(prepared))
     return None
 
 

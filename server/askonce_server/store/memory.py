@@ -18,11 +18,12 @@ from askonce_server.ports import (
     Swept,
     VectorBlock,
 )
-from askonce_server.store.costs import write_cost
+from askonce_server.store.costs import MIB, write_cost
+from askonce_server.store.hits import Hits
 from askonce_server.store.layout import body_row, entry_row
 from askonce_server.store.memory_rows import MemoryRows
 from askonce_server.store.prepared import Prepared, prepare
-from askonce_server.store.space import MIB
+from askonce_server.store.sieve import victims
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class MemoryReadView:
 
     def body(self, entry: Entry) -> Body | None:
         """Return the entry's body, or None when it is gone."""
+        self._store.mark(entry.store_id)
         found = self._open().bodies.get(body_row(entry.scope_root, entry.store_id))
         return None if found is None else found.body
 
@@ -90,6 +92,9 @@ class MemoryEntryStore:
         self._limit_bytes: Final = max_bytes
         self._lock = threading.Lock()
         self._rows = MemoryRows()
+        self._hits = Hits()
+        self._hand = 0
+        self._evicted = 0
         self._commits = 0
         self._writes = 0
         self._closed = False
@@ -105,6 +110,10 @@ class MemoryEntryStore:
                 raise StoreUnavailable("the store is closed")
             self._rows.views += 1
             return self._rows
+
+    def mark(self, store_id: int) -> None:
+        """Remember that a Store was read."""
+        self._hits.mark(store_id)
 
     def give_back(self, rows: MemoryRows) -> None:
         """End a loan of `rows`."""
@@ -156,6 +165,7 @@ class MemoryEntryStore:
                 writes=self._writes,
                 entries=len(rows.entries),
                 used_bytes=rows.used_bytes,
+                evicted=self._evicted,
                 limit_bytes=self._limit_bytes,
             )
 
@@ -176,18 +186,29 @@ class MemoryEntryStore:
             return RefusalReason.GENERATION_CHANGED
         if not self._make_room(prepared):
             return RefusalReason.STORE_FULL
-        self._changing().file(prepared)
+        self._hits.take(self._changing().file(prepared))
         return None
 
     def _make_room(self, prepared: Prepared) -> bool:
-        cost, limit = write_cost(prepared), self._limit_bytes
-        if self._rows.used_bytes + cost <= limit:
+        """Make room as the embedded store does, by the same rules."""
+        if self._fits(prepared):
             return True
+        if write_cost(prepared) > self._limit_bytes // 2:
+            return False
         expired = self._rows.expired(prepared.write.answer.store_ms)
         if expired:
             self._changing().remove(expired)
+        rows = self._changing()
+        chosen = victims(rows.stores_from, self._hand, self._hits.take)
+        while not self._fits(prepared) and (victim := next(chosen, None)) is not None:
+            rows.remove(list(rows.stores[victim]))
+            self._hand = next(rows.stores_from(victim + 1), 0)
+            self._evicted += 1
+        return self._fits(prepared)
+
+    def _fits(self, prepared: Prepared) -> bool:
         freed = self._rows.reclaimable(entry_row(key) for key in prepared.keys)
-        return self._rows.used_bytes + max(cost - freed, 0) <= limit
+        return self._rows.used_bytes + max(write_cost(prepared) - freed, 0) <= self._limit_bytes
 
     def _changing(self) -> MemoryRows:
         """Return rows that may be changed: those that a view sees stay as they are."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -44,6 +45,8 @@ class MemoryRows:
     """Of each entry's row, when it may be removed."""
     sequences: dict[bytes, int] = field(default_factory=dict)
     """Of each semantic entry's row, its vector's."""
+    stores: dict[int, list[bytes]] = field(default_factory=dict)
+    """Of each store id, the rows of the entries that are left, in order of arrival."""
     used_bytes: int = 0
     next_number: int = 1
     """The store id, and sequence, that comes next."""
@@ -60,12 +63,13 @@ class MemoryRows:
             },
             remove_ms=dict(self.remove_ms),
             sequences=dict(self.sequences),
+            stores={number: list(rows) for number, rows in self.stores.items()},
             used_bytes=self.used_bytes,
             next_number=self.next_number,
         )
 
-    def file(self, prepared: Prepared) -> None:
-        """File a write under each of its keys, in place of what was there."""
+    def file(self, prepared: Prepared) -> int:
+        """File a write under each of its keys, in place of what was there; return its store id."""
         write, rows = prepared.write, {entry_row(key): key for key in prepared.keys}
         self.remove(rows)
         store_id = self._next()
@@ -75,14 +79,23 @@ class MemoryRows:
             if write.semantic is not None and key.partition:
                 self._file_vector(row, key, write.semantic)
         self.bodies[body_row(write.scope_root, store_id)] = BodyRow(write.body, len(rows))
+        self.stores[store_id] = list(rows)
         self.used_bytes += write_cost(prepared)
+        return store_id
+
+    def stores_from(self, store_id: int) -> Iterator[int]:
+        """Go through the ids of the Stores from `store_id` on, oldest first."""
+        ids = list(self.stores)
+        return iter(ids[bisect_left(ids, store_id) :])
 
     def remove(self, rows: Iterable[bytes]) -> None:
         """Remove the entries at `rows`, their vectors, and the bodies that only they refer to."""
         self.used_bytes -= self.reclaimable(rows := list(rows))
         released = self._released(rows)
         for row in rows:
-            if self.entries.pop(row, None) is not None:
+            entry = self.entries.pop(row, None)
+            if entry is not None:
+                self._leave(entry.store_id, row)
                 del self.remove_ms[row]
                 self._remove_vector(row)
         for row, count in released.items():
@@ -126,6 +139,11 @@ class MemoryRows:
             return None
         row, semantic = found.vectors[sequence]
         return StoredVector(self.entries[row], semantic)
+
+    def _leave(self, store_id: int, row: bytes) -> None:
+        self.stores[store_id].remove(row)
+        if not self.stores[store_id]:
+            del self.stores[store_id]
 
     def _next(self) -> int:
         self.next_number += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from askonce_server.core.entries import ZERO_GENERATION, EntryKey, Generations, SemanticRow
@@ -20,6 +20,7 @@ from askonce_server.store.layout import (
     entry_row,
     expiry_row,
     split_expiry_row,
+    store_row,
 )
 from askonce_server.store.partitions import PartitionRows
 from askonce_server.store.prepared import Prepared
@@ -50,7 +51,7 @@ def has_expired(txn: Transaction, databases: Databases, now_ms: int) -> bool:
 class Rows:
     """The rows of one store, seen and changed by one write transaction."""
 
-    __slots__ = ("_bodies", "_databases", "_partitions", "_scopes", "_txn", "changed")
+    __slots__ = ("_bodies", "_databases", "_partitions", "_scopes", "_txn", "changed", "evicted")
 
     def __init__(self, txn: Transaction, databases: Databases) -> None:
         self._txn = txn
@@ -60,6 +61,8 @@ class Rows:
         self._scopes = ScopeRows(txn, databases)
         self.changed = False
         """Whether there is anything to commit."""
+        self.evicted = 0
+        """Stores that were removed to make room."""
 
     def hold(self, generations: Generations) -> bool:
         """Whether none of `generations` has been raised since they were read. Raises Damaged."""
@@ -72,8 +75,8 @@ class Rows:
         for name, value in values.items():
             self._txn.put(name, encode_generation(value, at_ms), db=self._databases.generations)
 
-    def file(self, prepared: Prepared) -> None:
-        """File a write under each of its keys, in place of what was there."""
+    def file(self, prepared: Prepared) -> int:
+        """File a write under each of its keys, in place of what was there; return its store id."""
         self.changed = True
         write, rows = prepared.write, {entry_row(key): key for key in prepared.keys}
         self._remove_records(self._records(rows))
@@ -87,6 +90,7 @@ class Rows:
             self._txn.put(expiry_row(write.remove_ms, row), b"", db=databases.expiry)
             self._txn.put(key.entry_id, key.prefix, db=databases.ids)
             self._scopes.count_in(key.scope_key, write)
+        return store_id
 
     def _file_vector(self, key: EntryKey, semantic: SemanticRow | None) -> int:
         """File the vector of a semantic entry and return its sequence, else 0."""
@@ -151,7 +155,27 @@ class Rows:
 
     def reclaimable(self, prepared: Prepared) -> int:
         """Return how many bytes of pages `file` gives back by replacing, at least."""
-        records = self._records(entry_row(key) for key in prepared.keys)
+        return self._cost(self._records(entry_row(key) for key in prepared.keys))
+
+    def stores_from(self, store_id: int) -> Iterator[int]:
+        """Go through the ids of the Stores from `store_id` on, oldest first."""
+        with self._txn.cursor(db=self._databases.stores) as cursor:
+            if cursor.set_range(store_row(store_id)):
+                for row in cursor.iternext(keys=True, values=False):
+                    yield int.from_bytes(row, "big")
+
+    def store_cost(self, store_id: int) -> int:
+        """Return how many bytes of pages the rows of a Store take, at most."""
+        return self._cost(self._records(self._bodies.entries(store_id)))
+
+    def remove_store(self, store_id: int) -> None:
+        """Remove what is left of a Store."""
+        self.changed = True
+        self._remove_records(self._records(self._bodies.entries(store_id)))
+        self._bodies.forget(store_id)
+
+    def _cost(self, records: Mapping[bytes, EntryRecord]) -> int:
+        """Return how many bytes of pages removing `records` gives back."""
         total = ENTRY_COST * len(records)
         for row, record in records.items():
             if size := record.sequence and self._partitions.vector_size(row[:ID_BYTES], record.sequence):

@@ -13,10 +13,9 @@ from typing import Final
 
 import lmdb
 
-from askonce_server.store.costs import PAGE_BYTES
+from askonce_server.store.costs import MIB, PAGE_BYTES
 from askonce_server.store.layout import Databases, Transaction
 
-MIB: Final = 1 << 20
 _HEADROOM_BYTES: Final = 64 * MIB
 _RESERVE_BYTES: Final = 24 * MIB
 """Kept for deletions at the end of the map: three batches' worth, of which two may be in flight."""
@@ -70,6 +69,15 @@ class Space:
         self._used += net
         self._growth -= gross
         return True
+
+    @property
+    def limit(self) -> int:
+        """How many bytes of pages may be in use."""
+        return self._bounds.max_bytes
+
+    def shortfall(self, gross: int, *, freed: int) -> int:
+        """Return how many bytes of pages must go for `gross` new ones in place of `freed`."""
+        return self._used + max(gross - freed, 0) - self._bounds.max_bytes
 
     def measure(self) -> None:
         """Count again, after rows were removed."""

@@ -27,6 +27,8 @@ class SweeperStats:
     """Steps that removed something."""
     expired: int = 0
     """Entries past their ttl that were removed."""
+    evicted: int = 0
+    """Stores that a lowered limit had no room for."""
     readers: int = 0
     """Slots of killed readers that were freed."""
     failures: int = 0
@@ -37,8 +39,9 @@ class SweeperStats:
         """Return the counts after a step."""
         return replace(
             self,
-            steps=self.steps + (swept.expired > 0),
+            steps=self.steps + (swept.expired + swept.evicted > 0),
             expired=self.expired + swept.expired,
+            evicted=self.evicted + swept.evicted,
             readers=self.readers + swept.readers,
             busy_seconds=self.busy_seconds + seconds,
         )

@@ -11,6 +11,7 @@ import lmdb
 from askonce_server.core.entries import Body, Entry, EntryKey
 from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord
+from askonce_server.store.hits import Hits
 from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
 from askonce_server.store.partitions import Partitions
 from askonce_server.store.records import decode_body, decode_record, entry_of
@@ -24,16 +25,18 @@ Counts = TypeVar("Counts")
 class Readers:
     """The views that are open in this process, so that the map is not taken away under one."""
 
-    __slots__ = ("_closed", "_env", "_snapshot", "_views", "databases", "unreadable")
+    __slots__ = ("_closed", "_env", "_snapshot", "_views", "databases", "hits", "unreadable")
 
     def __init__(
         self,
         env: lmdb.Environment,
         databases: Databases,
+        hits: Hits,
         unreadable: Callable[[Exception], StoreUnavailable],
     ) -> None:
         self._env = env
         self.databases = databases
+        self.hits = hits
         self.unreadable = unreadable
         """Turns a fault of reading into what the port raises."""
         self._views: dict[int, None] = {}
@@ -139,6 +142,7 @@ class LmdbReadView:
 
     def body(self, entry: Entry) -> Body | None:
         """Return the entry's body, checked against its hash, or None when it is gone or damaged."""
+        self._readers.hits.mark(entry.store_id)
         row = body_row(entry.scope_root, entry.store_id)
         known = self._known.bodies.get(row)
         if known is not None and len(known.data) == entry.body_bytes and self._txn is not None:

@@ -15,9 +15,10 @@ from typing import Final
 import lmdb
 
 from askonce_server.store.commits import Committer
+from askonce_server.store.costs import MIB
 from askonce_server.store.jobs import Job, JobQueue, Ticket
 from askonce_server.store.rows import Rows
-from askonce_server.store.space import MIB, Space
+from askonce_server.store.space import Space
 
 _BATCH_JOBS: Final = 512
 _BATCH_BYTES: Final = 8 * MIB

@@ -1,0 +1,59 @@
+"""Which Stores were read since eviction last looked at them.
+
+One byte for each of the newest million store ids, in memory that the processes of a store share through a
+file. Two ids of which one is that much newer share a byte, which may spare the older one a round. Marking
+takes no lock and no call into LMDB (0.1 microseconds).
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import os
+from pathlib import Path
+from typing import Final
+
+FILE: Final = "hits"
+SLOTS: Final = 1 << 20
+_MASK: Final = SLOTS - 1
+_log = logging.getLogger(__name__)
+
+
+class Hits:
+    """Marks on store ids."""
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, slots: bytearray | mmap.mmap | None = None) -> None:
+        self._slots = bytearray(SLOTS) if slots is None else slots
+
+    @classmethod
+    def shared(cls, folder: Path) -> Hits:
+        """Share the marks of the store in `folder`; where that cannot be, they are the process's own."""
+        try:
+            return cls(_map(folder / FILE))
+        except OSError as fault:
+            _log.warning("the hits of the store at %s are not shared between processes: %s", folder, fault)
+            return cls()
+
+    def mark(self, store_id: int) -> None:
+        """Remember that the Store was read."""
+        self._slots[store_id & _MASK] = 1
+
+    def take(self, store_id: int) -> bool:
+        """Return whether the Store was read, and forget it."""
+        slot = store_id & _MASK
+        marked = self._slots[slot] != 0
+        self._slots[slot] = 0
+        return marked
+
+
+def _map(path: Path) -> mmap.mmap:
+    """Map the file with its blocks: touching a hole on a full disk would end the process with SIGBUS."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(descriptor).st_blocks * 512 < SLOTS:
+            os.posix_fallocate(descriptor, 0, SLOTS)
+        return mmap.mmap(descriptor, SLOTS)
+    finally:
+        os.close(descriptor)
