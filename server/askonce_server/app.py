@@ -63,6 +63,9 @@ _STORE_WATCH_SECONDS = 1.0
 _ADMIN_THREADS = 4
 _QUEUED_PER_THREAD = 16
 """How many calls may wait for one thread; beyond, the transport answers RESOURCE_EXHAUSTED by itself."""
+_GARBAGE = 20_000
+"""How many new objects there are when the youngest are looked through for cycles. A call leaves none behind:
+at the usual 700 that happens every forty calls, takes 190 us and finds nothing."""
 _RECEIVE_ROOM = 2
 """How many times `max_request` the transport takes, so that the answer can name the limit and the size."""
 
@@ -261,6 +264,7 @@ def serve(config: Config, *, worker: Worker | None = None) -> int:
         _log.error("every Lookup is a bypass, since the store cannot be used: %s", problem)
     gc.collect()
     gc.freeze()  # what lives as long as the process need not be looked at again
+    gc.set_threshold(_GARBAGE)
     if worker is not None:
         worker.serving()
     stop.wait()

@@ -254,6 +254,26 @@ class EntryStoreContract:
         assert body_at(store, key("q")) == b"newer"
         assert body_at(store, key("r")) == b"answer to r"
 
+    def test_what_a_view_kept_is_recalled_until_a_row_changes_if_at_all(self, store):
+        store.put([write("q")])
+        with store.read() as view:
+            view.keep("derived", "found", entry=view.entry(key("q")), size=1)
+        assert store.recall("derived") in ("found", None)
+        assert store.recall("another") is None
+        store.put([write("r")])
+        assert store.recall("derived") is None
+
+    def test_what_was_kept_in_an_older_view_is_not_recalled(self, store):
+        store.put([write("q")])
+        with store.read() as view:
+            later = threading.Thread(target=store.put, args=([write("r")],))
+            later.start()
+            later.join()
+            view.keep("derived", "found", entry=view.entry(key("q")), size=1)
+        assert store.recall("derived") is None
+        with store.read():
+            assert store.recall("derived") is None
+
     def test_a_view_that_ended_says_so(self, store):
         with store.read() as view:
             pass

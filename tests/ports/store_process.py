@@ -63,6 +63,14 @@ def inside_read(folder):
         time.sleep(600)
 
 
+def touch(folder):
+    """Commit one row beside the process that holds the store, as another worker would."""
+    env = lmdb.open(folder, map_size=settings(folder).bounds.map_bytes, max_dbs=32)
+    with env.begin(write=True) as txn:
+        txn.put(b"touched", str(time.monotonic_ns()).encode())
+    env.close()
+
+
 def write_loop(folder, name, durability="commit"):
     """Store for ever; say each name once it is acknowledged."""
     store = open_store(settings(folder, durability=durability))

@@ -9,10 +9,63 @@ import pytest
 from askonce_server.core.entries import ZERO_GENERATION
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import StoreSettings, open_store
+from askonce_server.store.environment import open_environment
+from askonce_server.store.hits import Hits
+from ports import store_process
 from ports.entry_store_contract import write
 from ports.semantic_rows_contract import semantic_key, space, state, told
 
 MIB = 1 << 20
+
+
+@pytest.mark.parametrize("durability", ["commit", "periodic"])
+def test_the_newest_snapshot_is_the_one_that_a_transaction_begun_now_sees(tmp_path, durability):
+    settings = StoreSettings(path=tmp_path / "store", max_bytes=16 * MIB, durability=durability)
+    opened = open_environment(settings)
+    try:
+        for number in range(5):
+            with opened.env.begin() as txn:
+                assert opened.files.newest.id() == txn.id()
+            with opened.env.begin(write=True) as txn:
+                txn.put(b"key", b"%d" % number, db=opened.databases.meta)
+                written = txn.id()
+                assert opened.files.newest.id() == written - 1
+            assert opened.files.newest.id() == written
+    finally:
+        opened.close()
+    assert opened.files.newest.id() < 0
+
+
+def test_what_was_derived_is_recalled_until_any_process_changes_a_row(tmp_path):
+    folder = tmp_path / "store"
+    store = open_store(store_process.settings(folder))
+    first = write("a")
+    try:
+        store.put([first])
+        for number in range(3):
+            with store.read() as view:
+                view.keep("derived", number, entry=view.entry(first.keys[0]), size=1)
+            assert store.recall("derived") == number
+            done = store_process.run("touch", folder)
+            assert done.returncode == 0, done.stderr
+            assert store.recall("derived") is None
+    finally:
+        store.close()
+    assert store.recall("derived") is None
+
+
+def test_no_more_is_kept_than_the_bound(tmp_path):
+    first = write("a")
+    store = open_store(StoreSettings(path=tmp_path / "store", max_bytes=16 * MIB))
+    try:
+        store.put([first])
+        with store.read() as view:
+            entry = view.entry(first.keys[0])
+            view.keep("large", "found", entry=entry, size=1 << 30)
+            view.keep("small", "found", entry=entry, size=1)
+        assert (store.recall("large"), store.recall("small")) == (None, "found")
+    finally:
+        store.close()
 
 
 def test_a_commit_is_seen_by_the_next_view_whatever_the_last_one_read(tmp_path):
@@ -91,5 +144,22 @@ def test_a_view_that_ended_gives_nothing_of_what_it_read(tmp_path):
         ):
             with pytest.raises(StoreUnavailable, match="ended"):
                 ask()
+    finally:
+        store.close()
+
+
+def test_a_recall_counts_as_a_read_of_the_entry(tmp_path):
+    folder, first = tmp_path / "store", write("a")
+    store = open_store(StoreSettings(path=folder, max_bytes=16 * MIB))
+    try:
+        store.put([first])
+        with store.read() as view:
+            entry = view.entry(first.keys[0])
+            view.keep("derived", "found", entry=entry, size=1)
+        hits = Hits.shared(folder)
+        hits.take(entry.store_id)
+        assert store.recall("derived") == "found"
+        assert hits.take(entry.store_id)
+        assert not hits.take(entry.store_id)
     finally:
         store.close()

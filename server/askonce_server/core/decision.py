@@ -155,9 +155,12 @@ class Skip:
     reason: BypassReason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that costs six times as much to make, once a Lookup
 class Decision:
-    """Serve this entry, call the provider and then Store, or leave the cache aside and why."""
+    """Serve this entry, call the provider and then Store, or leave the cache aside and why.
+
+    Never mutated after it was made.
+    """
 
     outcome: Outcome
     now_ms: int
@@ -182,6 +185,8 @@ class Decision:
     anchor: str = ""
     embed_cost_usd: float | None = None
     """What embedding the text cost. None: unknown, or nothing was embedded."""
+    encoded: list[bytes] | None = field(default=None, repr=False, compare=False)
+    """Where the transport keeps what it made of all but the time, for a decision that is given again."""
 
 
 Deciding = Generator[Question, Answer, Decision]

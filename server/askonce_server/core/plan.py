@@ -25,9 +25,12 @@ class Scope:
     generation_names: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A request under its rule. Holds nothing that was derived from a generation's value or from the time."""
+    """A request under its rule, equal to itself alone.
+
+    Holds nothing that was derived from a generation's value or from the time.
+    """
 
     request: Request
     rule: Rule | None

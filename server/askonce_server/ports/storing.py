@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -99,12 +99,25 @@ class ReadView(Protocol):
     def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
         """Return what is stored at each sequence, None where the vector or its entry is gone or damaged."""
 
+    def keep(self, key: Hashable, found: object, *, entry: Entry, size: int) -> None:
+        """Keep what was derived from this view's rows alone, for `EntryStore.recall`.
+
+        To recall it counts as a read of `entry`. `size` is what it and `key` take in memory, in bytes. It may
+        be forgotten at any time.
+        """
+
 
 class EntryStore(Protocol):
     """Entries and bodies. Safe to call from any thread."""
 
     def read(self) -> AbstractContextManager[ReadView]:
         """Open a view. Raises StoreUnavailable."""
+
+    def recall(self, key: Hashable) -> object | None:
+        """Return what a view kept under `key`.
+
+        None where nothing was, or a row has changed since, in any process. Never raises.
+        """
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write, all or nothing of each; return once it is durable and visible to every reader.

@@ -16,7 +16,7 @@ from askonce_server.core.errors import MalformedRequest, TooDense, Violation
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
-from askonce_server.rpc import convert, encode, validate
+from askonce_server.rpc import convert, encode, hits, validate
 from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
@@ -265,7 +265,10 @@ class DecisionServicer:
             return [Stored(RefusalReason.STORE_FAILED) for _ in admitted]
 
     def _response(self, decision: Decision) -> bytes:
+        candidate = decision.candidate
         try:
+            if decision.encoded is not None and candidate is not None and candidate.body is not None:
+                return hits.response(decision, decision_id=self._randomness.token(_ID_BYTES).hex())
             response = decision_service_pb2.LookupResponse(decision=self._fields(decision))
             return response.SerializeToString()
         except Exception as error:

@@ -7,7 +7,7 @@ embedded or a verifier asked.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from typing import TypeVar, TypeVarTuple
 
@@ -35,6 +35,13 @@ def never() -> float | None:
     return None
 
 
+Over = Callable[[Decision, ReadView], None]
+
+
+def _nothing(_decision: Decision, _view: ReadView) -> None:
+    pass
+
+
 _RETURN_SECONDS = 0.010
 """What is kept of the caller's time, so that a miss with its fill token still reaches it."""
 
@@ -46,14 +53,25 @@ class Driver:
         self._store = store
         self.models = models
 
-    def run(self, deciding: Deciding, cut_off: CutOff, *, budget_ms: int | None = None) -> Decision:
-        """Decide. `budget_ms` takes the place of the rule's. Raises StoreUnavailable."""
+    def run(
+        self, deciding: Deciding, cut_off: CutOff, *, budget_ms: int | None = None, over: Over = _nothing
+    ) -> Decision:
+        """Decide. `budget_ms` takes the place of the rule's. Raises StoreUnavailable.
+
+        `over` is given what one view alone decided, before that view ends.
+        """
         walk = _Walk(deciding)
         if walk.question is not None:
             with self._store.read() as view:
                 self._over(walk, view)
+                if walk.question is None:
+                    over(walk.end(), view)
             self._outside(walk, cut_off, budget_ms)
         return walk.end()
+
+    def recall(self, key: Hashable) -> object | None:
+        """Return what was kept under `key` in a view of the store as it is now, or None."""
+        return self._store.recall(key)
 
     def run_all(self, deciding: Sequence[Deciding], cut_off: CutOff) -> list[Decision | Exception]:
         """Decide in order: what the store alone can answer over one view, then the rest one by one.

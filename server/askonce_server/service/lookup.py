@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from askonce_server.core.decide import decide
 from askonce_server.core.decision import Decision, Request, bypass
 from askonce_server.core.descriptor import Controls, Descriptor
+from askonce_server.core.eligibility import content_size
 from askonce_server.core.errors import MalformedRequest, Unrepresentable, Violation
+from askonce_server.core.lasting import again, lasts
 from askonce_server.core.plan import Plan, plan
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.requirements import (
@@ -20,10 +23,14 @@ from askonce_server.core.requirements import (
     wants_stream,
 )
 from askonce_server.core.rules import Rule, first_match
+from askonce_server.ports import ReadView
 from askonce_server.service.content import read
 from askonce_server.service.driver import CutOff, never
 from askonce_server.service.flight import Turn
 from askonce_server.service.shared import Shared
+
+_KEPT_BYTES = 4096
+"""A decision and its plan, without the request's content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,8 @@ class LookupService:
 
         `cut_off` is asked only when a model must be: it says when the caller must have its answer.
         """
-        return Begun(plan, self._shared.flight.leases.mark(), self._decide(plan, cut_off))
+        mark = self._shared.flight.leases.mark()
+        return Begun(plan, mark, self._again(plan) or self._decide(plan, cut_off))
 
     def end(self, begun: Begun, turn: Turn, cut_off: CutOff = never) -> Decision:
         """Wait for whoever fills the same, where the caller will; count the decision. Never raises.
@@ -98,7 +106,7 @@ class LookupService:
         decision, plan = begun.decision, begun.plan
         if decision.lease:
             decision = self._shared.flight.wait(
-                decision, plan, turn, mark=begun.mark, look=lambda again: self._decide(again, cut_off)
+                decision, plan, turn, mark=begun.mark, look=lambda anew: self._decide(anew, cut_off)
             )
         self._shared.tallies.decided(decision)
         return decision
@@ -130,13 +138,17 @@ class LookupService:
         self._shared.tallies.decided(decision)
         return decision
 
+    def _again(self, plan: Plan) -> Decision | None:
+        """Return what was decided before over the same rows, where it still holds."""
+        earlier = self._shared.driver.recall(plan)
+        return again(plan, earlier, self._shared.clock.now_ms()) if isinstance(earlier, Decision) else None
+
     def _decide(self, plan: Plan, cut_off: CutOff) -> Decision:
         now_ms = self._shared.clock.now_ms()
         end: Decision | Exception
         try:
-            end = self._shared.driver.run(
-                decide(plan, now_ms=now_ms, token=self._shared.guard_token), cut_off
-            )
+            deciding = decide(plan, now_ms=now_ms, token=self._shared.guard_token)
+            end = self._shared.driver.run(deciding, cut_off, over=partial(_keep, plan))
         except Exception as error:
             end = error
         return self._sound(plan, end, now_ms)
@@ -149,6 +161,14 @@ class LookupService:
             return end
         self._shared.faults.record("lookup", end)
         return _failed(plan, now_ms)
+
+
+def _keep(plan: Plan, decision: Decision, view: ReadView) -> None:
+    """Keep what can be given again while no row changes."""
+    candidate = decision.candidate
+    if candidate is not None and lasts(plan, decision):
+        size = _KEPT_BYTES + content_size(plan.request.descriptor)
+        view.keep(plan, replace(decision, encoded=[]), entry=candidate.entry, size=size)
 
 
 def _failed(plan: Plan, now_ms: int) -> Decision:

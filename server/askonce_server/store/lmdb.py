@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -51,7 +51,7 @@ class LmdbEntryStore:
         self._lost: str | None = None
         self._closed = False
         self._hits = Hits.shared(settings.path)
-        self._readers = Readers(opened.env, opened.databases, self._hits, self._unreadable)
+        self._readers = Readers(opened, self._hits, self._unreadable)
         self._counts = settings.counts
         self._committer = Committer(opened, settings.bounds, commit=commit, counts=settings.counts)
         options = WriterOptions(
@@ -67,6 +67,10 @@ class LmdbEntryStore:
         if self._lost is not None or self._opened.files.is_cut_short():
             raise StoreUnavailable(self.lost() or "")
         return LmdbReadView(self._readers)
+
+    def recall(self, key: Hashable) -> object | None:
+        """Return what a view kept under `key`, unless a row has changed since."""
+        return None if self._lost is not None else self._readers.recall(key)
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write, all or nothing of each; see the port. Never raises."""

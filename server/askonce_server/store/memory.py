@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -79,6 +79,9 @@ class MemoryReadView:
         rows = self._open()
         return [rows.stored(partition, int(sequence)) for sequence in sequences]
 
+    def keep(self, key: Hashable, found: object, *, entry: Entry, size: int) -> None:
+        """Forget it at once: looking again costs nothing here."""
+
     def _open(self) -> MemoryRows:
         if self._rows is None:
             raise StoreUnavailable("the view of the store has ended")
@@ -102,6 +105,9 @@ class MemoryEntryStore:
     def read(self) -> MemoryReadView:
         """Open a view. Entering it raises StoreUnavailable once the store is closed."""
         return MemoryReadView(self)
+
+    def recall(self, key: Hashable) -> None:
+        """Return None: nothing was kept."""
 
     def borrow(self) -> MemoryRows:
         """Return the rows as they are now; nothing changes them until they are given back."""

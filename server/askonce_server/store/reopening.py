@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -50,6 +50,10 @@ class ReopeningStore:
     def read(self) -> AbstractContextManager[ReadView]:
         """Open a view. Raises StoreUnavailable."""
         return self._store.read()
+
+    def recall(self, key: Hashable) -> object | None:
+        """Return what a view kept under `key`; see the port."""
+        return self._store.recall(key)
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write; see the port."""

@@ -8,6 +8,7 @@ other threads getting it back costs more than the call (`benchmarks/ghz/ratio.py
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,6 +31,7 @@ class Snapshot:
     bodies: dict[bytes, Body] = field(default_factory=dict)
     partitions: dict[bytes, PartitionState] = field(default_factory=dict)
     stored: dict[bytes, StoredVector] = field(default_factory=dict)
+    derived: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
     _bytes: int = 0
 
     def keep_generations(self, names: tuple[bytes, ...], values: tuple[bytes, ...]) -> None:
@@ -57,6 +59,11 @@ class Snapshot:
         size = len(stored.row.vector) + len(stored.row.features) + 4 * len(stored.row.text)
         if self._has_room(size + _ENTRY_BYTES):
             self.stored[row] = stored
+
+    def keep_derived(self, key: Hashable, found: object, *, store_id: int, size: int) -> None:
+        """Remember what a caller derived from the rows; `size` is what it and its key take, in bytes."""
+        if self._has_room(size):
+            self.derived[key] = (found, store_id)
 
     def _has_room(self, size: int) -> bool:
         """Take `size` bytes of the bound. Full means full: the next commit begins anew."""

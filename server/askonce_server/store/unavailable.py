@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NoReturn
 
 from askonce_server.core.entries import Write
@@ -19,6 +19,9 @@ class UnavailableStore:
     def read(self) -> NoReturn:
         """Raise StoreUnavailable."""
         raise StoreUnavailable(self._problem)
+
+    def recall(self, key: Hashable) -> None:
+        """Return None: nothing was kept."""
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Refuse each write with STORE_FAILED."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -11,8 +11,9 @@ import lmdb
 from askonce_server.core.entries import Body, Entry, EntryKey
 from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord
+from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.hits import Hits
-from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
+from askonce_server.store.layout import Transaction, body_row, entry_row, vector_row
 from askonce_server.store.partitions import Partitions
 from askonce_server.store.records import decode_body, decode_record, entry_of
 from askonce_server.store.rows import current_generations
@@ -25,17 +26,17 @@ Counts = TypeVar("Counts")
 class Readers:
     """The views that are open in this process, so that the map is not taken away under one."""
 
-    __slots__ = ("_closed", "_env", "_snapshot", "_views", "databases", "hits", "unreadable")
+    __slots__ = ("_closed", "_env", "_newest", "_snapshot", "_views", "databases", "hits", "unreadable")
 
     def __init__(
         self,
-        env: lmdb.Environment,
-        databases: Databases,
+        opened: OpenEnvironment,
         hits: Hits,
         unreadable: Callable[[Exception], StoreUnavailable],
     ) -> None:
-        self._env = env
-        self.databases = databases
+        self._env = opened.env
+        self._newest = opened.files.newest
+        self.databases = opened.databases
         self.hits = hits
         self.unreadable = unreadable
         """Turns a fault of reading into what the port raises."""
@@ -71,6 +72,16 @@ class Readers:
         if txn_id > known.txn_id:
             self._snapshot = fresh
         return fresh
+
+    def recall(self, key: Hashable) -> object | None:
+        """Return what was derived under `key` from the rows as they are now, or None. Begins nothing."""
+        known = self._snapshot
+        kept = known.derived.get(key)
+        if kept is None or known.txn_id != self._newest.id() or self._closed:
+            return None
+        found, store_id = kept
+        self.hits.mark(store_id)
+        return found
 
     def end(self, view: LmdbReadView) -> None:
         """Forget `view`."""
@@ -186,6 +197,10 @@ class LmdbReadView:
         if found is not None:
             self._known.keep_stored(row, found)
         return found
+
+    def keep(self, key: Hashable, found: object, *, entry: Entry, size: int) -> None:
+        """Keep what was derived from the rows of this view."""
+        self._known.keep_derived(key, found, store_id=entry.store_id, size=size)
 
     def measure(self, count: Callable[[Transaction], Counts]) -> Counts:
         """Return what `count` finds in the transaction."""
