@@ -11,7 +11,7 @@ from askonce_server.index.candidates import NOTHING_BEYOND
 from askonce_server.index.codes import Codes
 from askonce_server.index.library import faiss
 from askonce_server.index.rows import FLAT_ROWS, Rows, RowsBuilder
-from askonce_server.index.scan import Scan, sketchable
+from askonce_server.index.scan import Scan, bits_for, sketchable
 from askonce_server.index.sketch import Sketch
 from askonce_server.ports import VectorBlock
 from index.fake_store import clustered_vectors, random_vectors, unit
@@ -41,14 +41,15 @@ def test_a_vector_of_zeros_has_a_code():
 
 
 @pytest.mark.parametrize(
-    ("count", "dim", "off"),
-    [(3000, 64, 0.14), (3000, 65, 0.14), (3000, 384, 0.14), (33_000, 67, 0.39), (1500, 1536, 0.39)]
-    + [(1500, dim, 0.64) for dim in (2049, 3072, 4096)],
+    ("bits", "dim", "off"),
+    [(4, dim, 0.14) for dim in (64, 65, 384, 1024)]
+    + [(2, dim, 0.39) for dim in (64, 65, 67, 384, 2048)]
+    + [(1, dim, 0.64) for dim in (67, 2049, 3072, 4096)],
 )
-def test_sketched_cosines_are_off_by_the_noise_of_their_bits(count, dim, off):
-    """`off` is in deviations of a random vector's cosine, one for each number of bits a dimension."""
-    vectors, probes = random_vectors(count, dim), random_vectors(8, dim, seed=1)
-    scan = Scan(Codes.of(vectors))
+def test_sketched_cosines_are_off_by_the_noise_of_their_bits(bits, dim, off):
+    """`off` is in deviations of a random vector's cosine."""
+    vectors, probes = random_vectors(1500, dim), random_vectors(8, dim, seed=1)
+    scan = Scan(Codes.of(vectors), bits=bits)
     sketched, found = scan.best(probes, 500)
     for probe, scores, places in zip(probes, sketched, found, strict=True):
         assert len(set(places.tolist())) == 500
@@ -76,6 +77,18 @@ def sketches():
         for kind, make in KINDS.items()
         for count in (6000, 40_000)
     }
+
+
+@pytest.mark.parametrize(
+    ("dim", "bits"), [(64, [2, 4]), (1024, [2, 4]), (1025, [2]), (2048, [2]), (2049, [1]), (4096, [1])]
+)
+def test_with_how_many_bits_vectors_can_be_sketched(dim, bits):
+    assert bits_for(dim) == bits
+
+
+def test_vectors_that_are_hard_to_tell_apart_are_sketched_with_more_bits():
+    bytes_of = {kind: sketch(make(6000, 384)).scan.used_bytes for kind, make in KINDS.items()}
+    assert bytes_of["random"] == 2 * bytes_of["clustered"]
 
 
 @pytest.mark.parametrize("effort", [1, 4])
@@ -164,7 +177,7 @@ def test_rows_are_overgrown_when_the_tail_is_an_eighth_of_the_sketch():
 
 
 def test_codes_take_a_third_of_the_memory():
-    vectors = random_vectors(32_768, 384)
+    vectors = clustered_vectors(32_768, 384)
     plain = vectors.nbytes + 8 * len(vectors)
     assert sketch(vectors).used_bytes < plain * 0.34
 

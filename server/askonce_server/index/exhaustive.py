@@ -38,7 +38,7 @@ def exhaustive(
     """Return the `k` nearest of all vectors that `view` has, the newest first of equally near ones."""
     found = list(blocks(view, partition, dim=vector.shape[0]))
     sequences = np.concatenate([block.sequences for block in found])
-    exact = np.concatenate([cosines(vector, block.vectors) for block in found])
+    exact = np.array([cosine for block in found for cosine in cosines(vector, block.vectors)])
     neighbors: list[Neighbor] = []
     for at in np.lexsort((-sequences, -exact)):
         if len(neighbors) == k:

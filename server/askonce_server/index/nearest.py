@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -52,6 +51,7 @@ class Walk:
         self._dead = dead
         self._seen: set[int] = set()
         self._live: list[tuple[float, int, StoredVector]] = []
+        """The nearest so far: negated cosine, negated sequence, what is stored; so they sort as they rank."""
         self.gone: list[int] = []
         """Rows that the view lacks although they are no newer."""
 
@@ -60,37 +60,42 @@ class Walk:
         effort = 1
         while not self._settle(search(effort)):
             effort *= _WIDER
-        return [Neighbor(found.entry, found.row, similarity) for similarity, _, found in self._live]
+        return [Neighbor(found.entry, found.row, -negated) for negated, _, found in self._live]
 
     def _settle(self, found: Candidates) -> bool:
         """Look at candidates; whether no other vector can be among the nearest."""
-        at, count = 0, len(found.sequences)
-        while at < count and not self._better_than(float(found.scores[at]) + found.margin):
-            end = self._end(found, at)
-            self._look(found.sequences[at:end].tolist())
+        numbers, scores, margin = found.sequences.tolist(), found.scores.tolist(), found.margin
+        at, count = 0, len(numbers)
+        while at < count and not self._better_than(scores[at] + margin):
+            end = self._end(scores, at, margin)
+            self._look(numbers[at:end])
             at = end
         return found.beyond == NOTHING_BEYOND or self._better_than(found.beyond)
 
     def _better_than(self, cosine: float) -> bool:
         """Whether there are enough, all nearer than `cosine`."""
-        return len(self._live) == self._k and self._live[-1][0] > cosine
+        return len(self._live) == self._k and -self._live[-1][0] > cosine
 
-    def _end(self, found: Candidates, at: int) -> int:
+    def _end(self, scores: list[float], at: int, margin: float) -> int:
         """Return up to where to look at once: so many as are missing, and those that may be as near."""
-        last = at + max(self._k - len(self._live), 1) - 1
-        if last >= len(found.scores):
-            return len(found.scores)
-        floor = float(found.scores[last]) - 2 * found.margin
-        near = int(np.searchsorted(-found.scores[last:], -floor, side="right"))
-        return last + min(max(near, 1), self._k)
+        end = at + max(self._k - len(self._live), 1)
+        if end >= len(scores):
+            return len(scores)
+        least, most = scores[end - 1] - 2 * margin, min(end + self._k, len(scores))
+        while end < most and scores[end] >= least:
+            end += 1
+        return end
 
-    def _look(self, sequences: list[int]) -> None:
+    def _look(self, numbers: list[int]) -> None:
         """Read what is not known to be dead, and keep the nearest that live."""
-        wanted = [number for number in sequences if self._may_live(number)]
+        wanted = numbers
+        if self._seen or self._dead:
+            wanted = [number for number in numbers if self._may_live(number)]
+            if not wanted:
+                return
         self._seen.update(wanted)
-        rows = self._view.stored_vectors(self._partition, wanted) if wanted else []
-        live = []
-        for number, found in zip(wanted, rows, strict=True):
+        live: list[tuple[int, StoredVector]] = []
+        for number, found in zip(wanted, self._view.stored_vectors(self._partition, wanted), strict=True):
             if found is None:
                 if number <= self._age[0]:
                     self.gone.append(number)
@@ -98,15 +103,12 @@ class Walk:
                 live.append((number, found))
         if live:
             joined = b"".join([found.row.vector for _, found in live])
-            exact = cosines(self._vector, np.frombuffer(joined, "<f4").reshape(len(live), -1)).tolist()
-            self._live += [(cosine, *one) for cosine, one in zip(exact, live, strict=True)]
-            self._live.sort(key=_nearest_first)
+            exact = cosines(self._vector, np.frombuffer(joined, "<f4").reshape(len(live), -1))
+            self._live += [
+                (-cosine, -number, found) for cosine, (number, found) in zip(exact, live, strict=True)
+            ]
+            self._live.sort()
             del self._live[self._k :]
 
     def _may_live(self, number: int) -> bool:
         return number not in self._seen and self._dead.get(number, _NEVER) > self._age
-
-
-def _nearest_first(row: tuple[float, int, StoredVector]) -> tuple[float, int]:
-    cosine, number, _ = row
-    return (math.inf if math.isnan(cosine) else -cosine), -number

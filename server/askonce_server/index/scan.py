@@ -25,8 +25,6 @@ lies beyond the last level errs most, and the nearest vectors are those with suc
 _CODE_BITS: Final = 4
 _MAX_CODES: Final = 1024
 """More of them overflow FastScan's sums, which have 16 bits."""
-_FINE_ROWS: Final = 32_768
-"""Of fewer vectors 4 bits a dimension pay: the scan is short, and few of what it proposes is chaff."""
 _MIN_DIM: Final = 64
 _BLOCK_ROWS: Final = 1024
 _SAMPLE_ROWS: Final = 8192
@@ -37,15 +35,23 @@ def sketchable(dim: int) -> bool:
     return _MIN_DIM <= dim <= _CODE_BITS * _MAX_CODES
 
 
+def bits_for(dim: int) -> list[int]:
+    """Return with how many bits a dimension vectors of `dim` dimensions can be sketched, the fewest first.
+
+    One bit says too little, but for vectors so long that there is no room for more.
+    """
+    possible = [bits for bits in (4, 2, 1) if bits * dim <= _CODE_BITS * _MAX_CODES]
+    return sorted(bits for bits in possible if bits > 1) or possible
+
+
 class Scan:
     """Sketches of vectors, scanned whole. Searched by any number of threads at once."""
 
     __slots__ = ("_dim", "_index", "_width", "middle")
 
-    def __init__(self, codes: Codes) -> None:
-        """Sketch the vectors that `codes` hold."""
+    def __init__(self, codes: Codes, *, bits: int) -> None:
+        """Sketch the vectors that `codes` hold with so many bits a dimension: 4, 2 or 1."""
         self._dim = codes.values.shape[1]
-        bits = _bits(codes.count, self._dim)
         shared = _CODE_BITS // bits
         self._width = -(-self._dim // shared) * shared
         sample = self._padded(codes.vectors(slice(None, None, -(-codes.count // _SAMPLE_ROWS))))
@@ -75,14 +81,6 @@ class Scan:
     def _padded(self, vectors: Scores) -> Scores:
         missing = self._width - self._dim
         return np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors
-
-
-def _bits(count: int, dim: int) -> int:
-    """Return how many bits a dimension gets."""
-    wanted = 4 if count < _FINE_ROWS else 2
-    while wanted * dim > _CODE_BITS * _MAX_CODES:
-        wanted //= 2
-    return wanted
 
 
 def _sketched(vectors: Scores, mean: Scores, step: Scores, bits: int) -> npt.NDArray[np.uint8]:

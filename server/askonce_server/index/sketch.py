@@ -9,13 +9,15 @@ import numpy as np
 
 from askonce_server.index.candidates import NOTHING_BEYOND, Candidates, Scores, Sequences, ranked
 from askonce_server.index.codes import Codes
-from askonce_server.index.scan import Scan
+from askonce_server.index.scan import Scan, bits_for
 from askonce_server.ports import Vector
 
 _SIGMAS: Final = 4.0
 _SAMPLE_ROWS, _SAMPLE_NEAR, _USUAL_K = 64, 1024, 10
 _LEAST, _MOST = 96, 1024
 _PART_ROWS: Final = 4096
+_ROWS_A_CANDIDATE: Final = 64
+"""How many vectors two more bits are scanned of in the time that one candidate takes."""
 
 
 class Fit(NamedTuple):
@@ -48,9 +50,13 @@ class Sketch:
 
     @classmethod
     def of(cls, sequences: Sequences, codes: Codes) -> Sketch:
-        """Sketch the vectors that `codes` hold."""
-        scan = Scan(codes)
-        return cls(sequences, codes, scan, _fitted(scan, codes), codes.margin)
+        """Sketch the vectors that `codes` hold, with more bits where these are soon paid for."""
+        for bits in bits_for(codes.values.shape[1]):
+            scan = Scan(codes, bits=bits)
+            fit = _fitted(scan, codes)
+            if fit.reach <= _LEAST + codes.count // _ROWS_A_CANDIDATE:
+                break
+        return cls(sequences, codes, scan, fit, codes.margin)
 
     @property
     def count(self) -> int:
