@@ -140,8 +140,8 @@ def test_history_decides_whom_a_question_is_about(server, tenant):
 
 def test_one_tenant_of_a_thousand_finds_its_own(server):
     names = [f"thousand-{number}" for number in range(1000)]
-    for start in range(0, 1000, 250):
-        asked = [asking(FIRST, at(1), tenant=name) for name in names[start : start + 250]]
+    for start in range(0, 1000, 100):
+        asked = [asking(FIRST, at(1), tenant=name) for name in names[start : start + 100]]
         decisions = [result.decision for result in server.gateway.ask_all(asked)]
         assert {verdict(decision) for decision in decisions} == {"miss"}
         items = [
@@ -149,8 +149,8 @@ def test_one_tenant_of_a_thousand_finds_its_own(server):
             for one, decision in zip(asked, decisions, strict=True)
         ]
         assert {filed(result.response) for result in server.gateway.store_all(items)} == {"stored"}
-    for start in range(0, 1000, 250):
-        asked = [asking(AGAIN, at(0.97), tenant=name) for name in names[start : start + 250]]
+    for start in range(0, 1000, 100):
+        asked = [asking(AGAIN, at(0.97), tenant=name) for name in names[start : start + 100]]
         for one, result in zip(asked, server.gateway.ask_all(asked), strict=True):
             assert verdict(result.decision) == "hit semantic"
             assert f"for {one.scope['tenant']}.".encode() in result.decision.candidate.body.data
@@ -163,8 +163,8 @@ def test_a_batch_decides_as_single_calls_do(server, tenant):
     single = [server.gateway.ask(one) for one in asked]
     batch = [
         result.decision
-        for start in range(0, 1000, 250)
-        for result in server.gateway.ask_all(asked[start : start + 250])
+        for start in range(0, 1000, 100)
+        for result in server.gateway.ask_all(asked[start : start + 100])
     ]
     assert [(verdict(one), one.candidate.similarity) for one in single] == [
         (verdict(one), one.candidate.similarity) for one in batch
