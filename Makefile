@@ -30,6 +30,9 @@ test-go: install ## run the tests of the Go client alone
 test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of kill -9, 50,000 calls (takes long)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m 'thorough or not thorough' --timeout 3600
 
+torture: install ## everything at once for five minutes, against a model of what must hold
+	TORTURE_SECONDS=300 $(BIN)/pytest -s tests/faults/test_torture.py --timeout 900
+
 check: lint types buf ## lint, types, contract (generated code is compared in `make test`)
 
 lint: install
