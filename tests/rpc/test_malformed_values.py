@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from askonce.v1 import descriptor_pb2
 from rpc.answers import answer
 from rpc.replies import malformed, refused, verdict
-from rpc.requests import describe, request, seconds
+from rpc.requests import describe, request, seconds, target
 
 INVALID_DURATIONS = [
     Duration(seconds=1, nanos=-1),
@@ -32,6 +32,24 @@ def test_a_duration_that_is_none_is_refused(gateway, tenant, field, value):
     path = field if field in ("budget", "wait_for_fill") else f"controls.{field}"
     assert set(found) == {path}
     assert str(value.seconds) in found[path]
+
+
+def test_the_ttl_that_a_rule_does_not_allow_is_named_with_everything_else(gateway, tenant):
+    response = answer()
+    response.cost_usd = -1
+    wrong = describe(tenant, params=b"{", served=target("", "m"))
+    named = malformed(lambda: gateway.store(wrong, response, ttl=seconds(10**6)))
+    assert set(named) == {
+        "descriptor.parts.params",
+        "descriptor.served.provider",
+        "response.cost_usd",
+        "ttl",
+    }
+    token = gateway.ask(describe(tenant)).fill_token
+    named = malformed(lambda: gateway.store(token, response, ttl=seconds(10**6)))
+    assert set(named) == {"response.cost_usd", "ttl"}
+    named = malformed(lambda: gateway.store(token[:-1], response, ttl=seconds(10**6)))
+    assert set(named) == {"fill_token", "response.cost_usd"}
 
 
 @pytest.mark.parametrize("value", [*INVALID_DURATIONS, seconds(0), seconds(-5)], ids=str)

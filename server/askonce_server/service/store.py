@@ -23,6 +23,7 @@ from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
 
 _EMBED_PATIENCE_MS = 1000
 """How long a Store by descriptor may embed: nobody waits for a decision."""
+_FORGED = Violation("fill_token", "is not a token of this service; give it back as Lookup returned it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class StoreService:
         except ExpiredToken:
             return False
         except ForgedToken:
-            raise _forged() from None
+            raise MalformedRequest([_FORGED]) from None
         return self._shared.flight.leases.release(grant.lease, grant.holder)
 
     def _tell(self, admitted: Admitted, result: Stored) -> None:
@@ -126,18 +127,29 @@ class StoreService:
     def _grant(self, filed: Filed, now_ms: int) -> tuple[Grant, Rule] | RefusalReason:
         if isinstance(filed.source, Descriptor):
             return self._grant_by_descriptor(filed.source, filed, now_ms)
+        if filed.source is not None and filed.known_fields:
+            return self._grant_by_token(filed.source, filed, now_ms)
         if filed.violations:
             raise MalformedRequest(list(filed.violations))
-        if filed.source is None or not filed.known_fields:
-            return RefusalReason.UNREPRESENTABLE_CONTENT
+        return RefusalReason.UNREPRESENTABLE_CONTENT
+
+    def _grant_by_token(self, token: bytes, filed: Filed, now_ms: int) -> tuple[Grant, Rule] | RefusalReason:
+        granted: tuple[Grant, Rule] | RefusalReason = RefusalReason.NO_RULE
+        violations = list(filed.violations)
         try:
-            grant = self._tokens.verify(filed.source, now_ms=now_ms)
+            grant = self._tokens.verify(token, now_ms=now_ms)
         except ExpiredToken:
-            return RefusalReason.TOKEN_EXPIRED
+            granted = RefusalReason.TOKEN_EXPIRED
         except ForgedToken:
-            raise _forged() from None
-        rule = next((rule for rule in self._shared.rules() if rule.id == grant.rule_id), None)
-        return RefusalReason.NO_RULE if rule is None else (grant, rule)
+            violations += [] if any(one.field == _FORGED.field for one in violations) else [_FORGED]
+        else:
+            rule = next((rule for rule in self._shared.rules() if rule.id == grant.rule_id), None)
+            if rule is not None:
+                granted = grant, rule
+                violations += ttl_violations("ttl", filed.ttl_ms, rule)
+        if violations:
+            raise MalformedRequest(violations)
+        return granted
 
     def _grant_by_descriptor(
         self, descriptor: Descriptor, filed: Filed, now_ms: int
@@ -149,7 +161,12 @@ class StoreService:
             known_fields=filed.known_fields,
             violations=filed.violations,
         )
-        plan = plan_for(asked, self._shared.rules(), more=self._shared.driver.models.violations)
+
+        def more(rule: Rule, wanted: Descriptor) -> Sequence[Violation]:
+            found = self._shared.driver.models.violations(rule, wanted)
+            return [*found, *ttl_violations("ttl", filed.ttl_ms, rule)]
+
+        plan = plan_for(asked, self._shared.rules(), more=more)
         deciding = decide(plan, now_ms=now_ms, token=self._shared.guard_token)
         decision = self._shared.driver.run(deciding, never, budget_ms=_EMBED_PATIENCE_MS)
         if decision.grant is not None and plan.rule is not None:
@@ -159,9 +176,6 @@ class StoreService:
 
 
 def _admit(grant: Grant, rule: Rule, filed: Filed, *, now_ms: int) -> Write | RefusalReason:
-    violations = ttl_violations("ttl", filed.ttl_ms, rule)
-    if violations:
-        raise MalformedRequest(violations)
     if filed.logging_disabled:
         return RefusalReason.LOGGING_DISABLED
     response = filed.response
@@ -193,8 +207,3 @@ def _stored(admitted: Write | RefusalReason, refusal: RefusalReason | None) -> S
 def _as_refusal(reason: BypassReason) -> RefusalReason:
     """Return the refusal that repeats why the descriptor itself is not cacheable."""
     return RefusalReason.__members__.get(reason.name, RefusalReason.NO_MATCHER)
-
-
-def _forged() -> MalformedRequest:
-    text = "is not a token of this service; give it back as Lookup returned it"
-    return MalformedRequest([Violation("fill_token", text)])
