@@ -20,7 +20,7 @@ from askonce.v1 import (
     decision_service_pb2,
     decision_service_pb2_grpc,
 )
-from askonce_server import app
+from askonce_server import app, assembly
 from askonce_server.config.load import load
 from askonce_server.store import open_store
 from askonce_server.store.commits import commit_transaction
@@ -38,7 +38,7 @@ def serve_slowly(config: str) -> int:
         time.sleep(SLOW_SECONDS)
         commit_transaction(transaction)
 
-    app.open_store = lambda settings: open_store(settings, commit=commit)
+    assembly.open_store = lambda settings, **more: open_store(settings, commit=commit, **more)
     return app.serve(load(config, os.environ))
 
 

@@ -19,12 +19,10 @@ import grpc
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from askonce_server.assembly import models
-from askonce_server.clock import BootClock, FollowingClock
+from askonce_server import assembly
 from askonce_server.config.address import Address
 from askonce_server.config.convert import core_rules
 from askonce_server.config.model import Config, TlsSection
-from askonce_server.ports import Clock, EntryStore, StoreUnavailable
 from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.drain import drain
@@ -35,26 +33,15 @@ from askonce_server.rpc.permits import MIN_WAITING, Limits
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
-from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import LookupService
 from askonce_server.service.shared import Shared
 from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
-from askonce_server.service.tokens import FillTokens
-from askonce_server.store import (
-    LmdbEntryStore,
-    LocalLeases,
-    MemoryEntryStore,
-    ReopeningStore,
-    StoreSettings,
-    Sweeper,
-    open_store,
-)
+from askonce_server.store import LocalLeases, Sweeper
 from askonce_server.telemetry.logs import log_json_lines
 from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
-_TOKEN_KEY_BYTES = 32
 _TOKEN_KEY_LEAST_BYTES = 16
 """A key can be tried out on one token, as fast as machines go."""
 _ADMIN_TOKEN_LEAST_BYTES = 8
@@ -101,26 +88,27 @@ class Sidecar:
         self.rules = core_rules(config)
         limits = _limits(config)
         self._workers = limits.pool
-        guard_key = GuardKey(os.urandom(_TOKEN_KEY_BYTES))
-        self.store, clock, tokens = _open(config, guard_key, worker, pool=limits.pool, key=key)
+        kept = assembly.keep(config, worker, pool=limits.pool, key=key)
+        self.store = kept.store
         tallies, faults = Tallies(None if worker is None else worker.tallies), FaultLog()
-        self._clock = clock
+        self._clock = kept.clock
         self._sweeper: Sweeper | None = None
-        self._models = models(config, self.store, faults)
+        self._models = assembly.models(config, self.store, faults)
+        kept.followers.append(self._models.forget)
         self._leases = LocalLeases()
         shared = Shared(
             driver=Driver(self.store, self._models),
-            guard_token=guard_key,
-            clock=clock,
+            guard_token=kept.guard_key,
+            clock=kept.clock,
             rules=lambda: self.rules,
-            flight=Flight(self._leases, clock),
+            flight=Flight(self._leases, kept.clock),
             tallies=tallies,
             faults=faults,
         )
         self._servicer = decision.DecisionServicer(
             lookups=LookupService(shared),
-            stores=StoreService(shared, store=self.store, tokens=tokens),
-            tokens=tokens,
+            stores=StoreService(shared, store=self.store, tokens=kept.tokens),
+            tokens=kept.tokens,
             randomness=SystemRandomness(),
             limits=limits,
             tallies=tallies,
@@ -282,55 +270,6 @@ def _limits(config: Config) -> Limits:
         max_response=config.max_response,
         max_in_flight_bytes=config.max_in_flight_bytes,
     )
-
-
-def _open(
-    config: Config, guard_key: GuardKey, worker: Worker | None, *, pool: int, key: str | None
-) -> tuple[EntryStore, Clock, FillTokens]:
-    """Open the store, the clock whose anchor it keeps, and tokens signed with `key` or the store's own.
-
-    Whenever the store is opened anew, its clock and its key are followed: entries are judged by the time that
-    they were stored by, and tokens outlive this process.
-    """
-    section = config.store
-    tokens = FillTokens(os.urandom(_TOKEN_KEY_BYTES) if key is None else key.encode())
-    if section.engine == "memory":
-        return MemoryEntryStore(max_bytes=section.max_bytes), BootClock(), tokens
-    settings = StoreSettings(
-        path=section.path,
-        max_bytes=section.max_bytes,
-        durability=section.durability,
-        write_timeout=section.write_timeout.total_seconds(),
-        workers=config.workers,
-        pool=pool,
-        instance="" if worker is None else worker.instance,
-        counts=None if worker is None else worker.stored,
-    )
-    clock = FollowingClock()
-
-    def opened() -> LmdbEntryStore:
-        store, its_clock, its_key = _open_lmdb(settings, guard_key)
-        clock.follow(its_clock)
-        if key is None:
-            tokens.use(its_key)
-        return store
-
-    return ReopeningStore(opened), clock, tokens
-
-
-def _open_lmdb(settings: StoreSettings, guard_key: GuardKey) -> tuple[LmdbEntryStore, BootClock, bytes]:
-    """Open the store with what it keeps for its process. Raises StoreUnavailable, whatever the fault."""
-    store: LmdbEntryStore | None = None
-    try:
-        store = open_store(settings, exclusive=not settings.instance)
-        guard_key.follow(store.settle_guard_key(os.urandom(_TOKEN_KEY_BYTES)))
-        return store, BootClock(store), store.settle_token_key(os.urandom(_TOKEN_KEY_BYTES))
-    except Exception as fault:
-        if store is not None:
-            store.close()
-        if isinstance(fault, StoreUnavailable):
-            raise
-        raise StoreUnavailable(f"the store at {settings.path} cannot be opened: {fault!r}") from fault
 
 
 def _secret(setting: str, name: str | None, *, least: int) -> str | None:

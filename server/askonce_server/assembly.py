@@ -1,24 +1,109 @@
-"""The models of a configuration, made of concrete adapters for `app`."""
+"""The store and the models of a configuration, made of concrete adapters for `app`."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
+from askonce_server.clock import BootClock, FollowingClock
 from askonce_server.config.embedders import Embedder as EmbedderSection
 from askonce_server.config.model import Config
 from askonce_server.core.rules import Gray
 from askonce_server.embed import build, build_queued
 from askonce_server.index import FaissVectorIndex
-from askonce_server.ports import Embedder, EmbedderUnavailable, EntryStore, Verifier, VerifierUnavailable
+from askonce_server.ports import (
+    Clock,
+    Embedder,
+    EmbedderUnavailable,
+    EntryStore,
+    StoreUnavailable,
+    Verifier,
+    VerifierUnavailable,
+)
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.models import Models
+from askonce_server.service.tokens import FillTokens
+from askonce_server.store import (
+    LmdbEntryStore,
+    MemoryEntryStore,
+    ReopeningStore,
+    StoreSettings,
+    open_store,
+)
 from askonce_server.verify import KReciprocalVerifier
 from askonce_server.verify import build_queued as build_judge
+from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
+_KEY_BYTES = 32
 _FREE_SHARE = 4
 """One in so many threads never waits for a model."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """The store of a configuration, and what goes by it whenever it is opened anew."""
+
+    tokens: FillTokens
+    store: EntryStore = field(init=False)
+    clock: Clock = field(default_factory=FollowingClock)
+    """Entries are judged by the time that they were stored by."""
+    guard_key: GuardKey = field(default_factory=lambda: GuardKey(os.urandom(_KEY_BYTES)))
+    followers: list[Callable[[], None]] = field(default_factory=list)
+    """Told when another store is about to be read."""
+
+
+def keep(config: Config, worker: Worker | None, *, pool: int, key: str | None) -> Kept:
+    """Open the store of `config`, or what stands in for it until it can be opened.
+
+    Tokens are signed with `key`; without one with the store's own, so that they outlive this process.
+    """
+    section = config.store
+    kept = Kept(FillTokens(os.urandom(_KEY_BYTES) if key is None else key.encode()))
+    if section.engine == "memory":
+        kept.store, kept.clock = MemoryEntryStore(max_bytes=section.max_bytes), BootClock()
+        return kept
+    settings = StoreSettings(
+        path=section.path,
+        max_bytes=section.max_bytes,
+        durability=section.durability,
+        write_timeout=section.write_timeout.total_seconds(),
+        workers=config.workers,
+        pool=pool,
+        instance="" if worker is None else worker.instance,
+        counts=None if worker is None else worker.stored,
+    )
+    clock = FollowingClock()
+
+    def opened() -> LmdbEntryStore:
+        store, its_clock, its_key = _open_lmdb(settings, kept.guard_key)
+        clock.follow(its_clock)
+        if key is None:
+            kept.tokens.use(its_key)
+        for follow in kept.followers:
+            follow()
+        return store
+
+    kept.store, kept.clock = ReopeningStore(opened), clock
+    return kept
+
+
+def _open_lmdb(settings: StoreSettings, guard_key: GuardKey) -> tuple[LmdbEntryStore, BootClock, bytes]:
+    """Open the store with what it keeps for its process. Raises StoreUnavailable, whatever the fault."""
+    store: LmdbEntryStore | None = None
+    try:
+        store = open_store(settings, exclusive=not settings.instance)
+        guard_key.follow(store.settle_guard_key(os.urandom(_KEY_BYTES)))
+        return store, BootClock(store), store.settle_token_key(os.urandom(_KEY_BYTES))
+    except Exception as fault:
+        if store is not None:
+            store.close()
+        if isinstance(fault, StoreUnavailable):
+            raise
+        raise StoreUnavailable(f"the store at {settings.path} cannot be opened: {fault!r}") from fault
 
 
 def models(config: Config, store: EntryStore, faults: FaultLog) -> Models:

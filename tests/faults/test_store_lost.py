@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from askonce_server import app
+from askonce_server import app, assembly
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import ReopeningStore, open_store
@@ -21,6 +21,7 @@ from rpc.answers import answer, chat_body
 from rpc.harness import Place, Running
 from rpc.replies import filed, verdict
 from rpc.requests import describe
+from rpc.semantic import asking, at, semantic
 
 INTERVAL_SECONDS = 0.5
 
@@ -29,7 +30,7 @@ INTERVAL_SECONDS = 0.5
 def watched(monkeypatch):
     """A lost store is noticed, and opened anew, soon but one after the other."""
     soon = functools.partial(ReopeningStore, interval_seconds=INTERVAL_SECONDS, watch_seconds=0.05)
-    monkeypatch.setattr(app, "ReopeningStore", soon)
+    monkeypatch.setattr(assembly, "ReopeningStore", soon)
     monkeypatch.setattr(app, "_STORE_WATCH_SECONDS", 0.05)
 
 
@@ -95,7 +96,7 @@ def test_it_is_opened_anew_and_keeps_what_is_stored_from_then_on(start, folder, 
 
 
 def test_a_store_before_anybody_looked_is_not_acknowledged(start, folder, monkeypatch):
-    monkeypatch.setattr(app, "ReopeningStore", functools.partial(ReopeningStore, watch_seconds=600))
+    monkeypatch.setattr(assembly, "ReopeningStore", functools.partial(ReopeningStore, watch_seconds=600))
     server = start(folder)
     decision = server.gateway.ask(describe())
     (folder / "store" / "data.mdb").unlink()
@@ -160,3 +161,32 @@ def test_a_store_that_comes_late_signs_tokens_with_its_own_key(start, folder, wa
     assert filed(third.gateway.store(token, answer())) == "stored"
     assert verdict(third.gateway.ask(describe("two"))) == "hit exact"
     third.stop()
+
+
+def test_an_index_of_the_lost_store_is_no_index_of_the_new_one(start, folder, watched):
+    """Sequences begin anew there: what the old index has is not what it seems to be."""
+    server = start(folder, **semantic(guards=False))
+
+    def tell(tenant: str, text: str, cosine: float = 0.0) -> None:
+        one = asking(text, at(cosine), tenant=tenant)
+        assert filed(server.gateway.store(one, answer(text))) == "stored"
+
+    def near() -> str:
+        return verdict(server.gateway.ask(asking("anything", at(1), tenant="p")))
+
+    for text in ("one", "two", "three"):
+        tell("q", text)
+    tell("p", "four", 1)
+    assert near() == "hit semantic"
+    tell("q", "five")
+    tell("p", "six")
+    tell("p", "seven")
+    assert near() == "hit semantic"
+    shutil.rmtree(folder / "store")
+    wait_for(lambda: server.gateway.serving("askonce.store") == "NOT_SERVING")
+    wait_for(lambda: server.gateway.serving("askonce.store") == "SERVING")
+    assert near() == "miss"
+    for text in ("one", "two", "three", "four"):
+        tell("q", text)
+    tell("p", "five", 1)
+    assert near() == "hit semantic"

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from askonce_server import app
+from askonce_server import app, assembly
 from askonce_server.store import ReopeningStore
 from rpc.answers import answer, chat_body
 from rpc.harness import Place, Running
@@ -21,7 +21,7 @@ from rpc.requests import describe, turns
 def impatient(monkeypatch):
     """A store that cannot be opened is tried again soon."""
     soon = functools.partial(ReopeningStore, interval_seconds=0.1)
-    monkeypatch.setattr(app, "ReopeningStore", soon)
+    monkeypatch.setattr(assembly, "ReopeningStore", soon)
     monkeypatch.setattr(app, "_STORE_WATCH_SECONDS", 0.05)
 
 
@@ -224,7 +224,7 @@ def test_where_opening_fails_in_a_way_that_nobody_thought_of(start, folder, monk
         raise OverflowError("what is this")
 
     with monkeypatch.context() as patch:
-        patch.setattr(app, "open_store", fail)
+        patch.setattr(assembly, "open_store", fail)
         server = start(folder)
         assert_passes_through(server)
         assert str(folder / "store") in server.sidecar.store.problem()

@@ -147,3 +147,14 @@ class VectorIndexContract:
         stats = index.stats()
         assert isinstance(stats, IndexStats)
         assert 0 <= stats.used_bytes <= stats.limit_bytes
+
+    def test_after_forgetting_it_is_an_index_of_another_store(self, index, store):
+        store.add([between(0.9), between(0.5)])
+        assert len(self.recall(index, store, EAST)) == 2
+        index.forget()
+        assert index.stats().vectors == 0
+        other = type(store)()
+        assert self.recall(index, other, EAST) == []
+        (near,) = other.add([between(0.7)])
+        assert sequences_of(self.recall(index, other, EAST)) == [near]
+        assert index.stats().used_bytes <= index.stats().limit_bytes

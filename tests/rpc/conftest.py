@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from askonce_server import app
+from askonce_server import assembly
 from askonce_server.clock import ManualClock
 from rpc.harness import Gateway, Running, running, short_folder
 
@@ -122,5 +122,5 @@ def start() -> Iterator[Callable[..., Running]]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """The clock of every sidecar that the test starts from now on."""
     manual = ManualClock()
-    monkeypatch.setattr(app, "BootClock", lambda *_args, **_kw: manual)
+    monkeypatch.setattr(assembly, "BootClock", lambda *_args, **_kw: manual)
     return manual

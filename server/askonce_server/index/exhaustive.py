@@ -24,6 +24,9 @@ class NumpyVectorIndex:
         """Return the `k` nearest; see the port. Raises StoreUnavailable."""
         return exhaustive(view, partition, vector, k=k, alive=alive)
 
+    def forget(self) -> None:
+        """Do nothing."""
+
     def stats(self) -> IndexStats:
         """Count nothing."""
         return IndexStats(partitions=0, vectors=0, used_bytes=0, limit_bytes=0)

@@ -65,6 +65,12 @@ class FaissVectorIndex:
                 limit_bytes=self._max_bytes,
             )
 
+    def forget(self) -> None:
+        """Hold nothing any more: from now on views are of another store."""
+        with self._lock:
+            for key in list(self._held):
+                self._release(key)
+
     def close(self) -> None:
         """Stop the thread and let go of the memory."""
         self._loader.close()

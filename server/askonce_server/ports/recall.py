@@ -37,6 +37,9 @@ class VectorIndex(Protocol):
         than `vector` are not seen. Raises PartitionLoading, StoreUnavailable.
         """
 
+    def forget(self) -> None:
+        """Hold nothing any more: from now on views are of another store."""
+
     def stats(self) -> IndexStats:
         """Count."""
 

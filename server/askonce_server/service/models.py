@@ -160,6 +160,10 @@ class Models:
             text=question.text, candidate=question.candidate, neighbors=question.neighbors, around=around
         )
 
+    def forget(self) -> None:
+        """Let go of what the index read: the store is another one."""
+        self._index.forget()
+
     def close(self) -> None:
         """Let go of every model and of the index."""
         models: list[Embedder | Verifier | VectorIndex] = [*self.embedders.values(), self._index]
