@@ -276,3 +276,33 @@ def test_an_unreadable_batch_is_refused_whole(gateway):
     call = decision_service_pb2.BatchLookupRequest(items=[decision_service_pb2.LookupRequest()])
     results = gateway.stub.BatchLookup(call, timeout=DEADLINE_SECONDS).results
     assert results[0].error.code == INVALID_ARGUMENT
+
+
+def test_what_was_left_out_of_a_batch_is_counted_when_it_is_asked_for_singly(start):
+    """An item that became an error was no decision."""
+    server = start(max_response="64KiB", max_request="256KiB")
+    asked = numbered("counted", 5)
+    for one in asked:
+        server.gateway.store(one, answer(b"x" * 40_000))
+    cut = server.gateway.ask_all([*asked, asked[4], describe("new")])
+    assert [result.WhichOneof("result") for result in cut] == ["decision", *["error"] * 5, "decision"]
+    stats = server.stats()
+    assert (stats.decisions, stats.hits, stats.misses) == (2, 1, 1)
+    for one in asked[1:]:
+        server.gateway.ask(one)
+    stats = server.stats()
+    assert (stats.decisions, stats.hits, stats.misses) == (6, 5, 1)
+
+
+def test_a_stale_answer_that_was_left_out_of_a_batch_is_refreshed_by_who_asks_again(start, clock):
+    rule = {"id": "only", "ttl": "10s", "stale_while_revalidate": "1h"}
+    server = start(max_response="64KiB", max_request="256KiB", rules=[rule])
+    asked = numbered("stale", 2)
+    for one in asked:
+        server.gateway.store(one, answer(b"x" * 40_000))
+    clock.advance(11_000)
+    kept, cut = server.gateway.ask_all(asked)
+    assert (kept.decision.stale, kept.decision.lease_holder) == (True, True)
+    assert cut.HasField("error")
+    again = server.gateway.ask(asked[1])
+    assert (again.stale, again.lease_holder) == (True, True)

@@ -28,28 +28,32 @@ class BatchOfDecisions:
         """Add an item that could not be decided."""
         self.response.results.add(error=item_error(error))
 
-    def add(self, decision: Decision, plan: Plan | None) -> None:
-        """Add the decision on `plan`; None where it could not be made."""
+    def add(self, decision: Decision, plan: Plan | None) -> bool:
+        """Add the decision on `plan`, which is None where it could not be made; return whether it has room.
+
+        Without room the item becomes an error: it is no decision then, and is not counted as one. Whoever
+        asks again singly gets one, and that one is counted.
+        """
         index = len(self.response.results)
         message = self._message(decision)
         same = _identity(decision, plan)
         first = self._firsts.setdefault(same, index) if same is not None else index
         if first in self._left_out:
-            self._leave_out(index, self._left_out[first])
-            return
+            return self._leave_out(index, self._left_out[first])
         if first != index:
             _make_twin(message, first)
         size = self._size + len(message.candidate.body.data)
         if size > self._limit:
             error = TooLarge("the batch's bodies", size=size, limit=self._limit, setting="max_response")
-            self._leave_out(index, error)
-            return
+            return self._leave_out(index, error)
         self._size = size
         self.response.results.add(decision=message)
+        return True
 
-    def _leave_out(self, index: int, error: TooLarge) -> None:
+    def _leave_out(self, index: int, error: TooLarge) -> bool:
         self._left_out[index] = error
         self.add_error(error)
+        return False
 
 
 def _identity(decision: Decision, plan: Plan | None) -> Hashable:

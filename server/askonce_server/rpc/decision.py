@@ -114,8 +114,7 @@ class DecisionServicer:
             with self._permits.store(lambda: patience(context) if able else 0.0) as held:
                 allowance = Allowance()
                 admitted = [self._admit_item(item, allowance, able=able and held) for item in request.items]
-            good = [one for one in admitted if not isinstance(one, MalformedRequest)]
-            results = iter(self._commit(good))
+            results = iter(self._commit([one for one in admitted if isinstance(one, Admitted)]))
         response = decision_service_pb2.BatchStoreResponse()
         for one in admitted:
             if isinstance(one, MalformedRequest):
@@ -198,19 +197,20 @@ class DecisionServicer:
     ) -> decision_service_pb2.BatchLookupResponse:
         allowance = Allowance()
         plans = [self._plan_item(item, allowance) for item in items]
-        good = [plan for plan in plans if isinstance(plan, Plan)]
         try:
-            decided = iter(self._lookups.lookup_all(good, by))
+            decided = iter(self._lookups.lookup_all([one for one in plans if isinstance(one, Plan)], by))
         except Exception as error:
-            decided = iter([self._failed(error) for _ in good])
+            plans = [self._failed(error) if isinstance(one, Plan) else one for one in plans]
         batch = BatchOfDecisions(self._message, max_response=self._limits.max_response)
         for plan in plans:
             if isinstance(plan, MalformedRequest):
                 batch.add_error(plan)
-            elif isinstance(plan, Plan):
-                batch.add(next(decided), plan)
-            else:
+            elif not isinstance(plan, Plan):
                 batch.add(plan, None)
+            elif batch.add(decision := next(decided), plan):
+                self._tallies.decided(decision)
+            else:
+                self._lookups.let_go(decision)
         return batch.response
 
     def _batch_given_up(

@@ -117,20 +117,20 @@ class LookupService:
             self._shared.flight.leases.release(decision.lease, decision.grant.holder)
 
     def lookup_all(self, plans: Sequence[Plan], cut_off: CutOff = never) -> list[Decision]:
-        """Decide lookups in order, what needs no model over one view, and count each once. Never raises."""
+        """Decide lookups in order, what needs no model over one view. Never raises.
+
+        Nothing is counted: a batch may have no room for a decision, and whoever asks again gets another.
+        """
         now_ms = self._shared.clock.now_ms()
         deciding = [decide(plan, now_ms=now_ms, token=self._shared.guard_token) for plan in plans]
         try:
             ended: Sequence[Decision | Exception] = self._shared.driver.run_all(deciding, cut_off)
         except Exception as error:
             ended = [error for _ in plans]
-        decisions = [
+        return [
             self._shared.flight.lead(self._sound(plan, end, now_ms), plan)
             for plan, end in zip(plans, ended, strict=True)
         ]
-        for decision in decisions:
-            self._shared.tallies.decided(decision)
-        return decisions
 
     def give_up(self, reason: BypassReason) -> Decision:
         """Return, and count, the bypass of a lookup that could not be taken up. Never raises."""
