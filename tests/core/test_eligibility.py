@@ -99,6 +99,40 @@ def test_other_endpoints_do_not_sample(endpoint):
     assert why_bypassed(descriptor(endpoint=endpoint, stream=None, content=content(params={}))) is None
 
 
+@pytest.mark.parametrize(
+    "params",
+    [{"temperature": 0.7}, {"temperature": 1}, {"top_p": 0.9}, {"min_p": 0.1}, {"temperature": "0"}],
+    ids=str,
+)
+def test_an_endpoint_that_is_not_known_samples_where_the_request_says_so(params):
+    wanted = descriptor(endpoint="completions", stream=None, content=content(params=params))
+    assert why_bypassed(wanted) is BypassReason.SAMPLED_REQUEST
+    assert why_bypassed(wanted, ALL) is None
+    steady = descriptor(endpoint="completions", stream=None, content=content(params={**params, "seed": 7}))
+    assert why_bypassed(steady) is None
+
+
+@pytest.mark.parametrize("params", [{}, {"temperature": 0}, {"top_k": 5}, {"temperature": None}], ids=str)
+def test_an_endpoint_that_is_not_known_counts_as_deterministic_otherwise(params):
+    wanted = descriptor(endpoint="completions", stream=None, content=content(params=params))
+    assert why_bypassed(wanted) is None
+
+
+@pytest.mark.parametrize("endpoint", ["embeddings", "rerank", "moderations", "classify"])
+def test_an_endpoint_that_computes_does_not_sample_whatever_its_params_are_called(endpoint):
+    wanted = descriptor(endpoint=endpoint, stream=None, content=content(params={"temperature": 0.7}))
+    assert why_bypassed(wanted) is None
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "samples"), [("chat", True), ("completions", True), ("embeddings", False)]
+)
+def test_digests_sample_where_their_fact_says_so(endpoint, samples):
+    facts = Facts(sampling=True, remote_content=False, stateful=False, personalized=False)
+    wanted = descriptor(endpoint=endpoint, content=digests(facts=facts))
+    assert why_bypassed(wanted) is (BypassReason.SAMPLED_REQUEST if samples else None)
+
+
 # Remote content
 
 URL, DATA = "https://example.com/a.png", "data:image/png;base64,AAAA"

@@ -116,6 +116,16 @@ def test_a_sampled_request_is_not_cached(gateway, tenant, params, sampled):
     assert verdict(gateway.ask(everything)) == "miss"
 
 
+def test_a_sampled_request_of_an_endpoint_that_is_not_known_is_never_served(gateway, tenant):
+    """Two of them could be answered differently."""
+    asked = describe(tenant, endpoint="completions", params={"temperature": 0.7, "prompt": "hi"})
+    assert verdict(gateway.ask(asked)) == "bypass sampled_request"
+    assert filed(gateway.store(asked)) == "sampled_request"
+    steady = describe(tenant, endpoint="completions", params={"temperature": 0, "prompt": "hi"})
+    gateway.fill(steady)
+    assert verdict(gateway.ask(steady)) == "hit exact"
+
+
 def test_embeddings_count_as_deterministic(gateway, tenant):
     asked = with_body(tenant, {"model": "e", "input": ["a", "b"]}, endpoint="embeddings")
     gateway.fill(asked)

@@ -98,7 +98,7 @@ class EligibilitySection(Section):
     """Which requests are looked up at all."""
 
     sampling: Literal["deterministic_only", "all"] = "deterministic_only"
-    """Whether a generating request needs temperature 0 or a seed."""
+    """Whether a request that generates, or says how to sample, needs temperature 0 or a seed."""
     remote_content: Literal["deny", "allow"] = "deny"
     """Whether a request may point at content elsewhere, such as an image by URL, whose content can change."""
     time_sensitive: Texts = ()

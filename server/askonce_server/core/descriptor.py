@@ -10,6 +10,9 @@ from askonce_server.core.reasons import Mode
 GENERATING_ENDPOINTS = frozenset({"chat", "responses", "messages"})
 """The endpoints whose answers are generated text: only they stream, sample and finish."""
 
+DETERMINISTIC_ENDPOINTS = frozenset({"embeddings", "moderations", "rerank", "classify"})
+"""Endpoints that compute: whatever their params are called, they do not sample."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

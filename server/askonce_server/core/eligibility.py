@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from askonce_server.core.descriptor import Descriptor, Digests, Facts
+from askonce_server.core.descriptor import DETERMINISTIC_ENDPOINTS, Descriptor, Digests, Facts
 from askonce_server.core.material import bare_text, keyed_params, unmodelled_param
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.reasons import BypassReason
@@ -20,6 +20,8 @@ _STATEFUL_PARAMS = frozenset(
     | {"search_parameters", "data_sources", "plugins"}  # searches of xAI, Azure and OpenRouter
 )
 _STATEFUL_WHERE_TRUE = ("background", "store", "enable_search")  # the last one is Qwen's search
+_SAMPLING_PARAMS = frozenset({"temperature", "top_p", "min_p"})
+"""What only a request has whose answer is drawn. `top_k` is none: a search may ask for so many results."""
 _CLIENT_TOOLS = frozenset({"function", "custom", "local_shell", "apply_patch", "computer_use_preview"})
 _CLIENT_TOOL_PREFIXES = ("bash_", "text_editor_", "computer_", "memory_")
 """Tools that the caller runs. Any other typed tool runs at the provider and sees what the request does not
@@ -87,7 +89,7 @@ def _why_not_digests(rule: Rule, descriptor: Descriptor, facts: Facts) -> Bypass
         return BypassReason.STATEFUL_REQUEST
     if facts.remote_content and not rule.eligibility.remote_content:
         return BypassReason.REMOTE_CONTENT
-    if facts.sampling and descriptor.generating and not rule.eligibility.sampled:
+    if facts.sampling and descriptor.endpoint not in DETERMINISTIC_ENDPOINTS and not rule.eligibility.sampled:
         return BypassReason.SAMPLED_REQUEST
     if rule.eligibility.time_sensitive:
         return BypassReason.TIME_SENSITIVE
@@ -99,7 +101,7 @@ def _why_not_parts(rule: Rule, descriptor: Descriptor, parts: Parts) -> BypassRe
         return BypassReason.STATEFUL_REQUEST
     if not rule.eligibility.remote_content and _has_remote_content(parts):
         return BypassReason.REMOTE_CONTENT
-    if descriptor.generating and not rule.eligibility.sampled and not _is_deterministic(parts.params):
+    if not rule.eligibility.sampled and _samples(descriptor, parts.params):
         return BypassReason.SAMPLED_REQUEST
     policy = rule.key
     if policy.params_class and unmodelled_param(keyed_params(parts.params, descriptor, policy)):
@@ -121,6 +123,16 @@ def content_size(descriptor: Descriptor) -> int:
     if isinstance(content, Digests):
         return 0
     return len(content.messages) + len(content.system) + len(content.tools) + len(content.params)
+
+
+def _samples(descriptor: Descriptor, params: dict[str, JsonValue]) -> bool:
+    """Whether the answer may be drawn by chance.
+
+    An endpoint that is not known counts as deterministic, unless the request itself says how to sample.
+    """
+    if not descriptor.generating and _SAMPLING_PARAMS.isdisjoint(params):
+        return False
+    return descriptor.endpoint not in DETERMINISTIC_ENDPOINTS and not _is_deterministic(params)
 
 
 def _is_deterministic(params: dict[str, JsonValue]) -> bool:
