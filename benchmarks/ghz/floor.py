@@ -16,6 +16,7 @@ from askonce_server import app
 from askonce_server.config.load import load
 from askonce_server.config.model import Config
 from askonce_server.rpc.decision import SERVICE
+from askonce_server.workers.identity import Worker
 
 
 class EmptyServicer:
@@ -39,8 +40,8 @@ def main() -> int:
     response = Path(sys.argv[1]).read_bytes()
 
     class Floor(app.Sidecar):
-        def __init__(self, config: Config) -> None:
-            super().__init__(config)
+        def __init__(self, config: Config, *, worker: Worker | None = None) -> None:
+            super().__init__(config, worker=worker)
             self._servicer = EmptyServicer(response)
 
     app.Sidecar = Floor

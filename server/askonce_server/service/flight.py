@@ -37,7 +37,7 @@ def _unhurried() -> float | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that costs four times as much to make, once a Lookup
 class Turn:
     """What a caller needs to be worked for."""
 
