@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
-from types import FrameType
+from queue import Empty, SimpleQueue
 
 import grpc
 from grpc_health.v1 import health, health_pb2_grpc
@@ -23,6 +23,9 @@ from askonce_server import assembly
 from askonce_server.config.address import Address
 from askonce_server.config.convert import core_rules
 from askonce_server.config.model import Config, TlsSection
+from askonce_server.config.reload import ConfigFile
+from askonce_server.core.rules import Rule
+from askonce_server.reloading import Reloading
 from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.drain import drain
@@ -47,6 +50,7 @@ _TOKEN_KEY_LEAST_BYTES = 16
 _ADMIN_TOKEN_LEAST_BYTES = 8
 """A bearer token can be tried out on the running server alone."""
 _STORE_WATCH_SECONDS = 1.0
+_CONFIG_WATCH_SECONDS = 2.0
 _ADMIN_THREADS = 4
 _QUEUED_PER_THREAD = 16
 """How many calls may wait for one thread; beyond, the transport answers RESOURCE_EXHAUSTED by itself."""
@@ -85,9 +89,10 @@ class Sidecar:
         self._pools: list[ThreadPoolExecutor] = []
         self._stopped = threading.Event()
         self._gate = Gate()
-        self.rules = core_rules(config)
+        self.rules: Sequence[Rule] = core_rules(config)
         limits = _limits(config)
         self._workers = limits.pool
+        self._most_waiters = limits.waiting
         kept = assembly.keep(config, worker, pool=limits.pool, key=key)
         self.store = kept.store
         tallies, faults = Tallies(None if worker is None else worker.tallies), FaultLog()
@@ -159,6 +164,22 @@ class Sidecar:
             )
             self._bind(admins, config.admin.listen, config.admin.tls)
 
+    def reloading(self, file: ConfigFile | None) -> Reloading | None:
+        """Return what takes over `file` when it is looked at."""
+        if file is None:
+            return None
+        return Reloading(
+            file,
+            exchange=self._exchange_rules,
+            entries=self.store.entries_by_rule,
+            embedders=self._models.embedders.keys(),
+            most_waiters=self._most_waiters,
+        )
+
+    def _exchange_rules(self, rules: Sequence[Rule]) -> Sequence[Rule]:
+        before, self.rules = self.rules, rules
+        return before
+
     def stop(self) -> None:
         """Stop in order: say so, finish what began, close the store, remove the sockets."""
         if self._stopped.is_set():
@@ -228,17 +249,15 @@ class Sidecar:
                 self.health.store(problem=problem)
 
 
-def serve(config: Config, *, worker: Worker | None = None) -> int:
-    """Run a sidecar until SIGTERM or SIGINT; return the exit status: 1 when it cannot start."""
+def serve(config: Config, *, file: ConfigFile | None = None, worker: Worker | None = None) -> int:
+    """Run a sidecar until SIGTERM or SIGINT; return the exit status: 1 when it cannot start.
+
+    What `file` says is taken over at SIGHUP and when it has changed; `config` is what it said last.
+    """
     log_json_lines(worker=worker.number if worker is not None else None)
-    stop = threading.Event()
-
-    def on_signal(number: int, _frame: FrameType | None) -> None:
-        _log.info("%s: draining", signal.Signals(number).name)
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, on_signal)
+    signals: SimpleQueue[int] = SimpleQueue()  # the one that a signal handler may put into at any time
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, _: signals.put(number))
     try:
         sidecar = Sidecar(config, worker=worker)
         sidecar.start()
@@ -255,9 +274,25 @@ def serve(config: Config, *, worker: Worker | None = None) -> int:
     gc.set_threshold(_GARBAGE)
     if worker is not None:
         worker.serving()
-    stop.wait()
+    by = _wait(signals, sidecar.reloading(file))
+    _log.info("%s: draining", signal.Signals(by).name)
     sidecar.stop()
     return 0
+
+
+def _wait(signals: SimpleQueue[int], reloading: Reloading | None) -> int:
+    """Return the signal to stop by. Until then keep to the configuration's file."""
+    number: int = 0
+    while number in (0, signal.SIGHUP):
+        if reloading is not None:
+            reloading.look(asked=number == signal.SIGHUP)
+        elif number == signal.SIGHUP:
+            _log.info("there is no file to read again: the embedded default serves")
+        try:
+            number = signals.get(timeout=_CONFIG_WATCH_SECONDS)
+        except Empty:
+            number = 0
+    return number
 
 
 def _limits(config: Config) -> Limits:

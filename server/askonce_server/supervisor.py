@@ -56,6 +56,7 @@ class Signals:
 
     def __init__(self) -> None:
         self.stop = False
+        self.reload = False
 
 
 @contextmanager
@@ -64,7 +65,9 @@ def _wakeups() -> Iterator[tuple[socket.socket, Signals]]:
     signals = Signals()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
-        if number != signal.SIGCHLD:
+        if number == signal.SIGHUP:
+            signals.reload = True
+        elif number != signal.SIGCHLD:
             _log.info("%s: draining", signal.Signals(number).name)
             signals.stop = True
 
@@ -73,7 +76,7 @@ def _wakeups() -> Iterator[tuple[socket.socket, Signals]]:
         reading.setblocking(False)
         writing.setblocking(False)
         signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, on_signal)
         try:
             yield reading, signals
@@ -109,6 +112,9 @@ class Supervisor:
         """Keep the workers running until told to stop; return the exit status."""
         try:
             while not signals.stop:
+                if signals.reload:
+                    signals.reload = False
+                    self._reload()
                 self._start_who_is_due()
                 self._watch()
                 if self._reap() and not self._all_served:
@@ -209,6 +215,12 @@ class Supervisor:
         if problem not in (None, self._link_problem):
             _log.error("%s", problem)
         self._link_problem = problem
+
+    def _reload(self) -> None:
+        """Let every worker read the configuration again. One that does not serve yet will do so by itself."""
+        for child in self._children:
+            if child.state is State.SERVING:
+                child.signal(signal.SIGHUP)
 
     def _stop(self) -> int:
         """Let every worker drain; return 0 when all of them ended in order and in time."""

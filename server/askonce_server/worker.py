@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+from pathlib import Path
 
 from askonce_server.workers.orders import Orders, receive
 from askonce_server.workers.pulse import Pulse, end_with
@@ -18,6 +19,7 @@ def main(arguments: list[str]) -> int:
     """Serve until told to stop; return the exit status."""
     connection, counts = (int(argument) for argument in arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the supervisor decides
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves: it reads the file again by itself then
     with socket.socket(fileno=connection) as supervisor:
         supervisor.set_inheritable(False)
         try:
@@ -35,6 +37,7 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
     from askonce_server import app  # noqa: PLC0415
     from askonce_server.config.address import parse_address  # noqa: PLC0415
     from askonce_server.config.load import load, load_text  # noqa: PLC0415
+    from askonce_server.config.reload import ConfigFile  # noqa: PLC0415
     from askonce_server.workers.counts import Kind, SharedCounts  # noqa: PLC0415
     from askonce_server.workers.identity import Worker  # noqa: PLC0415
 
@@ -56,7 +59,10 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
         serving=pulse.serving,
     )
     os.close(descriptor)
-    return app.serve(config.model_copy(update=update), worker=worker)
+    file = None
+    if orders.file is not None:
+        file = ConfigFile(Path(orders.file), text=orders.text, config=config, environ=os.environ)
+    return app.serve(config.model_copy(update=update), file=file, worker=worker)
 
 
 if __name__ == "__main__":

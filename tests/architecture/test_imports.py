@@ -23,6 +23,7 @@ LAYERS: dict[str, set[str]] = {
         "supervisor",
     },
     "workers": {"config", "rpc"},
+    "reloading": {"config", "core", "ports"},
     "rpc": {"core", "ports", "service", "telemetry"},
     "service": {"core", "dialects", "ports", "storage", "truth"},
     "dialects": {"core"},

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from askonce_server.core.changes import cold_matchers
 from askonce_server.core.descriptor import Target
-from askonce_server.core.rules import Match, Rule, first_match
-from core.builders import descriptor
+from askonce_server.core.reasons import Matcher
+from askonce_server.core.rules import Eligibility, Identity, Match, Rule, SemanticPolicy, first_match
+from core.builders import descriptor, rule
 
 
 def holds(match, wanted=None, *, stream=False):
@@ -93,3 +95,36 @@ def test_the_first_rule_that_holds_decides():
     assert first_match(rules, descriptor(), stream=False).id == "rest"
     assert first_match(rules[:1], descriptor(), stream=False) is None
     assert first_match([], descriptor(), stream=False) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "cold"),
+    [
+        ({}, ()),
+        ({"ttl_ms": 5}, ()),
+        ({"match": Match(endpoint=("chat",))}, ()),
+        ({"eligibility": Eligibility(sampled=True)}, ()),
+        ({"strategy": (Matcher.NORMALIZED, Matcher.EXACT)}, ()),
+        ({"strategy": (Matcher.EXACT,)}, ()),
+        ({"scope": ("tenant", "user")}, (Matcher.EXACT, Matcher.NORMALIZED)),
+        ({"scope": ()}, (Matcher.EXACT, Matcher.NORMALIZED)),
+        ({"ignore_params": ("user",)}, (Matcher.EXACT, Matcher.NORMALIZED)),
+        ({"identity": Identity.BOTH}, (Matcher.EXACT, Matcher.NORMALIZED)),
+        ({"stream_shared": True, "strategy": (Matcher.NORMALIZED,)}, (Matcher.NORMALIZED,)),
+        ({"case_fold": True}, (Matcher.NORMALIZED,)),
+        ({"history_max_messages": 3}, ()),
+    ],
+    ids=str,
+)
+def test_a_rule_starts_cold_where_other_keys_are_made(changes, cold):
+    assert cold_matchers(rule(), rule(**changes)) == cold
+
+
+def test_a_semantic_matcher_starts_cold_under_another_embedder_and_not_under_another_threshold():
+    before = rule(strategy=(Matcher.SEMANTIC,), semantic=SemanticPolicy("minilm", 0.9))
+    under = {"strategy": (Matcher.EXACT, Matcher.SEMANTIC)}
+    assert cold_matchers(before, rule(semantic=SemanticPolicy("minilm", 0.8), **under)) == ()
+    other = rule(semantic=SemanticPolicy("far", 0.9), **under)
+    assert cold_matchers(before, other) == (Matcher.SEMANTIC,)
+    deeper = rule(semantic=SemanticPolicy("minilm", 0.9), history_max_messages=2, **under)
+    assert cold_matchers(before, deeper) == (Matcher.SEMANTIC,)

@@ -19,7 +19,9 @@ _SERVE = "import sys; from askonce_server.cli import main; sys.exit(main())"
 _FORK = """
 import os, signal, sys
 from askonce_server import app
-from askonce_server.config.load import load
+from pathlib import Path
+from askonce_server.config.load import load_text, text_of
+from askonce_server.config.reload import ConfigFile
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
     config, log = line.rstrip("\\n").split("\\t")
@@ -27,7 +29,10 @@ for line in sys.stdin:
     if not child:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), 2)
-        status = app.serve(load(config, {}))
+        text = text_of(Path(config))
+        settings = load_text(text, name=config, environ={})
+        file = ConfigFile(Path(config), text=text, config=settings, environ={})
+        status = app.serve(settings, file=file)
         os.write(2, b"exit %d" % status)
         os._exit(status)
     print(child, flush=True)
@@ -98,7 +103,8 @@ class SidecarProcess(Served):
     """`askonce serve`."""
 
     def __init__(self, place: Place) -> None:
-        command = [sys.executable, "-c", _SERVE, "serve", "--config", str(place.config_file)]
+        command = [sys.executable, "-c", _SERVE, "serve"]
+        command += ["--config", str(place.config_file)] if place.config_file.exists() else []
         with (place.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stderr=log)
         super().__init__(place, self.process.pid)

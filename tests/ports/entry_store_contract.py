@@ -417,6 +417,13 @@ class EntryStoreContract:
         stats = store.stats()
         assert (stats.commits, stats.writes, stats.entries) == (1, 1, 2)
 
+    def test_entries_are_counted_for_the_rule_that_stored_them(self, store):
+        assert store.entries_by_rule() == {}
+        store.put([write("a"), write("b"), write("c", scope="other", rule_id="embeddings")])
+        assert store.entries_by_rule() == {"chat": 4, "embeddings": 2}
+        store.put([write("a")])
+        assert store.entries_by_rule() == {"chat": 4, "embeddings": 2}
+
     def test_many_threads_read_their_own_writes(self, store):
         swapped = []
 

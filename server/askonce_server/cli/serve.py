@@ -24,6 +24,8 @@ ConfigFile = Annotated[
 def serve(*, config: ConfigFile = None) -> int:
     """Run the server until it is told to stop (SIGTERM, SIGINT).
 
+    The file is read again at SIGHUP, and when it has changed: rules are exchanged while the server runs.
+
     Examples:
     - `askonce serve`
 
@@ -49,5 +51,7 @@ def serve(*, config: ConfigFile = None) -> int:
 
         return supervise(settings, file=config, text=text)
     from askonce_server import app  # noqa: PLC0415
+    from askonce_server.config.reload import ConfigFile  # noqa: PLC0415
 
-    return app.serve(settings)
+    file = None if config is None else ConfigFile(config, text=text, config=settings, environ=os.environ)
+    return app.serve(settings, file=file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -138,6 +138,13 @@ class EntryStore(Protocol):
 
     def stats(self) -> StoreStats:
         """Count. Raises StoreUnavailable."""
+
+    def entries_by_rule(self) -> Mapping[str, int]:
+        """Count the entries that each rule stored, by its id. Raises StoreUnavailable.
+
+        About: where several rules share a scope, its entries count for the one that stored last. Looks at a
+        bounded number of scopes.
+        """
 
     def close(self) -> None:
         """Finish what was accepted and let go of the files."""

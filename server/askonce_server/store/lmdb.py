@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import struct
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
@@ -14,6 +13,7 @@ from askonce_server.clock import Anchor
 from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreStats, StoreUnavailable, Swept
+from askonce_server.store.anchors import decode_anchor, encode_anchor
 from askonce_server.store.commits import Commit, Committer, commit_transaction
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.eviction import SWEEP_ROWS, make_room, trim
@@ -24,6 +24,7 @@ from askonce_server.store.jobs import Action, Job, Ticket
 from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY, entry_row
 from askonce_server.store.prepared import Prepared, prepare
 from askonce_server.store.rows import Rows, has_expired
+from askonce_server.store.scopes import entries_by_rule
 from askonce_server.store.space import Space, used_bytes
 from askonce_server.store.verification import Finding, Verification
 from askonce_server.store.view import LmdbReadView, Readers
@@ -34,7 +35,6 @@ _JOB_BYTES: Final = 1024
 _DRAIN_SECONDS: Final = 2.0
 _MEND_ROWS: Final = 10_000
 _MEND_SECONDS: Final = 3600.0
-_ANCHOR: Final = struct.Struct(">qq")
 _log = logging.getLogger(__name__)
 
 
@@ -70,7 +70,9 @@ class LmdbEntryStore:
 
     def recall(self, key: Hashable) -> object | None:
         """Return what a view kept under `key`, unless a row has changed since."""
-        return None if self._lost is not None else self._readers.recall(key)
+        if self._lost is not None or self._opened.files.is_cut_short():
+            return None
+        return self._readers.recall(key)
 
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write, all or nothing of each; see the port. Never raises."""
@@ -116,11 +118,11 @@ class LmdbEntryStore:
         settled = [proposed]
 
         def action(rows: Rows, _: Space) -> None:
-            kept = _decode_anchor(rows.meta(META_ANCHOR))
+            kept = decode_anchor(rows.meta(META_ANCHOR))
             if kept is not None and kept.boot_id == proposed.boot_id:
                 settled[0] = kept
             else:
-                rows.set_meta(META_ANCHOR, _encode_anchor(proposed))
+                rows.set_meta(META_ANCHOR, encode_anchor(proposed))
 
         self._run(action)
         return settled[0]
@@ -229,6 +231,11 @@ class LmdbEntryStore:
             limit_bytes=self._limit_bytes,
         )
 
+    def entries_by_rule(self) -> Mapping[str, int]:
+        """Count what each rule stored; see the port. Raises StoreUnavailable."""
+        with self.read() as view:
+            return view.measure(lambda txn: entries_by_rule(txn, self._opened.databases))
+
     def close(self) -> None:
         """Finish what was accepted and let go of the files.
 
@@ -287,14 +294,3 @@ def _file(prepared: Prepared, hits: Hits, rows: Rows, space: Space) -> RefusalRe
         return RefusalReason.STORE_FULL
     hits.take(rows.file(prepared))
     return None
-
-
-def _encode_anchor(anchor: Anchor) -> bytes:
-    return _ANCHOR.pack(anchor.wall_ns, anchor.boot_ns) + anchor.boot_id.encode()
-
-
-def _decode_anchor(value: bytes | None) -> Anchor | None:
-    if value is None or len(value) < _ANCHOR.size:
-        return None
-    wall_ns, boot_ns = _ANCHOR.unpack_from(value)
-    return Anchor(value[_ANCHOR.size :].decode(errors="replace"), wall_ns, boot_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
@@ -174,6 +175,13 @@ class MemoryEntryStore:
                 evicted=self._evicted,
                 limit_bytes=self._limit_bytes,
             )
+
+    def entries_by_rule(self) -> Mapping[str, int]:
+        """Count what each rule stored. Raises StoreUnavailable."""
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            return Counter(entry.answer.rule_id for entry in self._rows.entries.values())
 
     def close(self) -> None:
         """Refuse everything from now on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -70,6 +70,10 @@ class ReopeningStore:
     def stats(self) -> StoreStats:
         """Count. Raises StoreUnavailable."""
         return self._store.stats()
+
+    def entries_by_rule(self) -> Mapping[str, int]:
+        """Count what each rule stored; see the port. Raises StoreUnavailable."""
+        return self._store.entries_by_rule()
 
     def close(self) -> None:
         """Stop watching, and close what was opened."""

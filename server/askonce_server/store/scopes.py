@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from itertools import islice
+from typing import Final
+
 from askonce_server.core.entries import Write
 from askonce_server.storage.v1.record_pb2 import ScopeRecord
 from askonce_server.store.layout import SCHEMA, Databases, Transaction
 from askonce_server.store.records import decode_record
 from askonce_server.store.seals import seal
+
+_COUNTED_SCOPES: Final = 20_000
+"""How many are looked at to count: about 0.1 s of a read transaction."""
 
 
 class ScopeRows:
@@ -44,3 +52,14 @@ class ScopeRows:
 
     def _put(self, scope_key: bytes, record: ScopeRecord) -> None:
         self._txn.put(scope_key, seal(scope_key, record.SerializeToString()), db=self._databases.scopes)
+
+
+def entries_by_rule(txn: Transaction, databases: Databases) -> Mapping[str, int]:
+    """Count the entries of the first `_COUNTED_SCOPES` scopes for the rules that stored there last."""
+    counts: Counter[str] = Counter()
+    with txn.cursor(db=databases.scopes) as cursor:
+        for scope_key, value in islice(cursor.iternext(), _COUNTED_SCOPES):
+            record = decode_record(ScopeRecord, bytes(scope_key), value)
+            if record is not None:
+                counts[record.rule_id] += record.entries
+    return counts

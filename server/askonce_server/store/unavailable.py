@@ -40,5 +40,9 @@ class UnavailableStore:
         """Raise StoreUnavailable."""
         raise StoreUnavailable(self._problem)
 
+    def entries_by_rule(self) -> NoReturn:
+        """Raise StoreUnavailable."""
+        raise StoreUnavailable(self._problem)
+
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
