@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import grpc
+from grpc_health.v1 import health_pb2_grpc
+from grpc_health.v1.health import HealthServicer
 
 import askonce
 from askonce.v1 import decision_pb2, decision_service_pb2_grpc
@@ -132,6 +134,8 @@ def serving(address: str, script: Scripted | None = None, **options: Any) -> Ite
     with ThreadPoolExecutor(8) as pool:
         server = grpc.server(pool, options=settings)
         decision_service_pb2_grpc.add_DecisionServiceServicer_to_server(script, server)
+        if options.get("health"):
+            health_pb2_grpc.add_HealthServicer_to_server(HealthServicer(), server)
         credentials = options.get("credentials")
         if credentials is None:
             port = server.add_insecure_port(address)

@@ -208,7 +208,7 @@ def test_both_clients_have_the_same_verbs_and_the_fakes_are_clients():
     assert public(AskOnce) == public(AsyncAskOnce)
     assert issubclass(FakeAskOnce, AskOnce)
     assert issubclass(AsyncFakeAskOnce, AsyncAskOnce)
-    verbs = {"lookup", "batch_lookup", "store", "batch_store", "abandon", "feedback", "close"}
+    verbs = {"lookup", "batch_lookup", "fetch", "store", "batch_store", "abandon", "feedback", "close"}
     assert set(public(AskOnce)) == verbs
     for name in verbs:
         assert inspect.iscoroutinefunction(getattr(AsyncAskOnce, name))

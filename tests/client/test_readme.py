@@ -70,6 +70,13 @@ def test_the_quick_start_with_asyncio(provider):
     assert provider.calls == 1
 
 
+def test_all_in_one_call(provider):
+    names = vars(askonce) | {"call_openai": provider, "cache": askonce.FakeAskOnce()}
+    fetch_complete = code("All in one call", 0, names)["fetch_complete"]
+    assert [fetch_complete(BODY, "acme") for _ in range(3)] == [ANSWER] * 3
+    assert provider.calls == 1
+
+
 def test_the_tests_that_it_suggests(provider):
     class Gateway:
         def __init__(self, cache) -> None:

@@ -4,38 +4,28 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, Unpack
+from typing import Any, Self, TypeAlias, TypeVar, Unpack
 
 import grpc
-import grpc.aio
 
+from askonce.aio_transport import AsyncTransport, GrpcAioTransport
 from askonce.breaker import CircuitBreaker
-from askonce.channel import ChannelOptions, channel_options, failure_of, failure_of_local, targets_of
-from askonce.core import METHODS, Call, Policy, Steps, as_lookup
+from askonce.channel import ChannelOptions, targets_of
+from askonce.core import Call, Policy, as_lookup
 from askonce.descriptor import Descriptor
 from askonce.enums import Verdict
-from askonce.gate import Reply
+from askonce.fetching import Ask, FetchingVerbs, FetchSteps, Pause, Step
+from askonce.refreshing import RefreshTasks
 from askonce.request import Lookup, LookupOptions, Metadata, Seconds, Store, StoreOptions
-from askonce.results import AbandonResult, Decision, FeedbackResult, StoreResult
-from askonce.status import Failure
+from askonce.results import AbandonResult, Decision, FeedbackResult, Fetched, StoreResult
 from askonce.upstream import UpstreamResponse
-from askonce.verbs import Verbs
 
 T = TypeVar("T")
-Stub = Mapping[str, Callable[..., Awaitable[bytes]]]
-
-
-class AsyncTransport(Protocol):
-    """Makes calls. Never raises for what happens to a call."""
-
-    async def perform(self, call: Call) -> Reply:
-        """Make `call` and return its reply."""
-
-    async def close(self) -> None:
-        """Let go of connections."""
+Fill: TypeAlias = Callable[[], Awaitable[UpstreamResponse]]
+Refresh: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 class AsyncAskOnce:
@@ -74,12 +64,13 @@ class AsyncAskOnce:
             InvalidRequest: A time is not positive.
         """
         policy = Policy(budget=budget, store_timeout=store_timeout, strict=strict)
-        transport = _GrpcTransport(targets_of(target, channels), credentials, options)
-        self._attach(Verbs(policy, breaker), transport)
+        transport = GrpcAioTransport(targets_of(target, channels), credentials, options)
+        self._attach(FetchingVerbs(policy, breaker), transport)
 
-    def _attach(self, core: Verbs, transport: AsyncTransport) -> None:
+    def _attach(self, core: FetchingVerbs, transport: AsyncTransport) -> None:
         self._core = core
         self._transport = transport
+        self._refreshes = RefreshTasks()
 
     @property
     def breaker(self) -> CircuitBreaker:
@@ -110,6 +101,28 @@ class AsyncAskOnce:
         """
         asked = [as_lookup(lookup) for lookup in lookups]
         return await self._run(self._core.batch_lookup(asked, budget, metadata))
+
+    async def fetch(
+        self,
+        lookup: Descriptor | Lookup,
+        fill: Fill,
+        *,
+        refresh: bool | Refresh = True,
+        budget: Seconds | None = None,
+        metadata: Metadata = (),
+        **options: Unpack[LookupOptions],
+    ) -> Fetched:
+        """Serve from the cache, or call `fill` and store what it brings: all verbs of a request in one call.
+
+        Callers with identical requests, in this process and, as far as the sidecar's rule says so, in others,
+        wait for one of them to fill, a minute at most or `wait_for_fill`. What `fill` raises is raised here,
+        and one of those who wait comes next. Without a sidecar every caller calls `fill`.
+
+        A stale answer is served at once. The one caller that is to refresh it calls `fill` in the background;
+        `refresh` may be a function that is given the refresh to run, or False: leave it to another caller.
+        """
+        steps = self._core.fetch(as_lookup(lookup, **options), budget, metadata, refresh=refresh is not False)
+        return await self._run(steps, fill, refresh if callable(refresh) else self._refreshes.start)
 
     async def store(
         self,
@@ -164,90 +177,29 @@ class AsyncAskOnce:
     ) -> None:
         await self.close()
 
-    async def _run(self, steps: Steps[T]) -> T:
+    async def _run(self, steps: FetchSteps[T], fill: Fill | None = None, refresh: Refresh | None = None) -> T:
         try:
-            call = next(steps)
+            step = next(steps)
             while True:
                 try:
-                    reply = await self._transport.perform(call)
-                except Exception as bug:
-                    call = steps.throw(bug)
+                    came = await self._take(step, fill, refresh)
+                except BaseException as fault:  # what `fill` raises has its lease to give back first
+                    step = steps.throw(fault)
                 else:
-                    call = steps.send(reply)
+                    step = steps.send(came)
         except StopIteration as end:
             result: T = end.value
             return result
         finally:
             steps.close()  # a cancellation in the middle must reach the breaker's permit
 
-
-class _GrpcTransport:
-    """Calls over one or more gRPC channels in turn, opened by the first call of each event loop.
-
-    Channels of gRPC belong to the loop they were made in. A client that outlives a loop, as in `asyncio.run`
-    called twice, gets new ones and lets go of the old.
-    """
-
-    def __init__(
-        self, targets: Sequence[str], credentials: grpc.ChannelCredentials | None, options: ChannelOptions
-    ) -> None:
-        self._targets = targets
-        self._credentials = credentials
-        self._options = options
-        self._closed = False
-        self._opened: dict[asyncio.AbstractEventLoop, _Opened] = {}
-
-    async def perform(self, call: Call) -> Reply:
-        try:
-            turns = self._turns()
-            return await next(turns)[call.method](call.payload, timeout=call.timeout, metadata=call.metadata)
-        except grpc.RpcError as error:
-            return failure_of(error)
-        except asyncio.CancelledError:
-            # gRPC raises this in the caller also when it was the channel that was closed under the call.
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            return Failure("CANCELLED", "the channel was closed")
-        except Exception as error:  # a channel that was closed meanwhile, bad metadata
-            return failure_of_local(error)
-
-    async def close(self) -> None:
-        self._closed = True
-        opened = self._opened.pop(asyncio.get_running_loop(), None)
-        self._opened.clear()
-        for channel in opened.channels if opened else ():
-            await channel.close()
-
-    def _turns(self) -> itertools.cycle[Stub]:
-        loop = asyncio.get_running_loop()
-        if loop not in self._opened:
-            if self._closed:
-                raise ValueError("closed")
-            for other in [other for other in self._opened if other.is_closed()]:
-                del self._opened[other]
-            self._opened[loop] = self._open()
-        return self._opened[loop].turns
-
-    def _open(self) -> _Opened:
-        channels = [self._channel(target) for target in self._targets]
-        return _Opened(channels, itertools.cycle([_stub(channel) for channel in channels]))
-
-    def _channel(self, target: str) -> grpc.aio.Channel:
-        options = channel_options(target, self._options)
-        if self._credentials is None:
-            return grpc.aio.insecure_channel(target, options)
-        return grpc.aio.secure_channel(target, self._credentials, options)
-
-
-class _Opened(NamedTuple):
-    """What was opened in one event loop."""
-
-    channels: Sequence[grpc.aio.Channel]
-    turns: itertools.cycle[Stub]
-
-
-def _stub(channel: grpc.aio.Channel) -> Stub:
-    # Without serializers gRPC carries bytes; its own would log a line for every answer that is no message.
-    calls: dict[str, Any] = {name: channel.unary_unary(path) for name, path in METHODS.items()}
-    return calls
+    async def _take(self, step: Step, fill: Fill | None, refresh: Refresh | None) -> object:
+        if isinstance(step, Call):
+            return await self._transport.perform(step)
+        if isinstance(step, Pause):
+            return await asyncio.wait((asyncio.wrap_future(step.until),), timeout=step.seconds)
+        assert fill is not None
+        if isinstance(step, Ask):
+            return await fill()
+        assert refresh is not None
+        return refresh(partial(self._run, step.steps, fill, refresh))

@@ -11,6 +11,12 @@ from askonce.status import DETAILS_KEY, Failure
 
 ChannelOptions = Sequence[tuple[str, Any]]
 
+LOOK_SECONDS = 1.0
+"""How long a sidecar has to say that it lives, and how often it is asked while it lets a call wait."""
+PROBE = "/grpc.health.v1.Health/Check"
+"""What it is asked: a method that every sidecar has, whose empty request means the server as a whole."""
+SILENT = Failure("DEADLINE_EXCEEDED", "the sidecar lets the call wait and does not say that it lives")
+
 _MIB = 1 << 20
 
 _OPTIONS: Mapping[str, Any] = {
@@ -62,6 +68,11 @@ def failure_of(error: grpc.RpcError) -> Failure:
     details = next((value for key, value in trailers if key == DETAILS_KEY), b"")
     name = code.name if isinstance(code, grpc.StatusCode) else "UNKNOWN"
     return Failure(name, error.details() or "", details if isinstance(details, bytes) else b"")
+
+
+def lives(failed: grpc.RpcError) -> bool:
+    """Whether a sidecar that failed the probe like that is there all the same."""
+    return failed.code() not in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}
 
 
 def failure_of_local(error: Exception) -> Failure:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import wait
+from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, Unpack
+from typing import Self, TypeAlias, TypeVar, Unpack
 
 import grpc
 
 from askonce.breaker import CircuitBreaker
-from askonce.channel import ChannelOptions, channel_options, failure_of, failure_of_local, targets_of
-from askonce.core import METHODS, Call, Policy, Steps, as_lookup
+from askonce.channel import ChannelOptions, targets_of
+from askonce.core import Call, Policy, as_lookup
 from askonce.descriptor import Descriptor
 from askonce.enums import Verdict
-from askonce.gate import Reply
+from askonce.fetching import Ask, FetchingVerbs, FetchSteps, Pause, Step
+from askonce.refreshing import RefreshThreads
 from askonce.request import Lookup, LookupOptions, Metadata, Seconds, Store, StoreOptions
-from askonce.results import AbandonResult, Decision, FeedbackResult, StoreResult
+from askonce.results import AbandonResult, Decision, FeedbackResult, Fetched, StoreResult
+from askonce.transport import GrpcTransport, Transport
 from askonce.upstream import UpstreamResponse
-from askonce.verbs import Verbs
 
 T = TypeVar("T")
-Stub = Mapping[str, Callable[..., bytes]]
-
-
-class Transport(Protocol):
-    """Makes calls. Never raises for what happens to a call."""
-
-    def perform(self, call: Call) -> Reply:
-        """Make `call` and return its reply."""
-
-    def close(self) -> None:
-        """Let go of connections."""
+Fill: TypeAlias = Callable[[], UpstreamResponse]
+Refresh: TypeAlias = Callable[[Callable[[], None]], object]
 
 
 class AskOnce:
@@ -71,12 +63,13 @@ class AskOnce:
             InvalidRequest: A time is not positive.
         """
         policy = Policy(budget=budget, store_timeout=store_timeout, strict=strict)
-        transport = _GrpcTransport(targets_of(target, channels), credentials, options)
-        self._attach(Verbs(policy, breaker), transport)
+        transport = GrpcTransport(targets_of(target, channels), credentials, options)
+        self._attach(FetchingVerbs(policy, breaker), transport)
 
-    def _attach(self, core: Verbs, transport: Transport) -> None:
+    def _attach(self, core: FetchingVerbs, transport: Transport) -> None:
         self._core = core
         self._transport = transport
+        self._refreshes = RefreshThreads()
 
     @property
     def breaker(self) -> CircuitBreaker:
@@ -107,6 +100,28 @@ class AskOnce:
         """
         asked = [as_lookup(lookup) for lookup in lookups]
         return self._run(self._core.batch_lookup(asked, budget, metadata))
+
+    def fetch(
+        self,
+        lookup: Descriptor | Lookup,
+        fill: Fill,
+        *,
+        refresh: bool | Refresh = True,
+        budget: Seconds | None = None,
+        metadata: Metadata = (),
+        **options: Unpack[LookupOptions],
+    ) -> Fetched:
+        """Serve from the cache, or call `fill` and store what it brings: all verbs of a request in one call.
+
+        Callers with identical requests, in this process and, as far as the sidecar's rule says so, in others,
+        wait for one of them to fill, a minute at most or `wait_for_fill`. What `fill` raises is raised here,
+        and one of those who wait comes next. Without a sidecar every caller calls `fill`.
+
+        A stale answer is served at once. The one caller that is to refresh it calls `fill` in the background;
+        `refresh` may be a function that is given the refresh to run, or False: leave it to another caller.
+        """
+        steps = self._core.fetch(as_lookup(lookup, **options), budget, metadata, refresh=refresh is not False)
+        return self._run(steps, fill, refresh if callable(refresh) else self._refreshes.start)
 
     def store(
         self,
@@ -161,69 +176,29 @@ class AskOnce:
     ) -> None:
         self.close()
 
-    def _run(self, steps: Steps[T]) -> T:
+    def _run(self, steps: FetchSteps[T], fill: Fill | None = None, refresh: Refresh | None = None) -> T:
         try:
-            call = next(steps)
+            step = next(steps)
             while True:
                 try:
-                    reply = self._transport.perform(call)
-                except Exception as bug:
-                    call = steps.throw(bug)
+                    came = self._take(step, fill, refresh)
+                except BaseException as fault:  # what `fill` raises has its lease to give back first
+                    step = steps.throw(fault)
                 else:
-                    call = steps.send(reply)
+                    step = steps.send(came)
         except StopIteration as end:
             result: T = end.value
             return result
         finally:
             steps.close()  # an interrupt in the middle must reach the breaker's permit
 
-
-class _GrpcTransport:
-    """Calls over one or more gRPC channels in turn, opened by the first call: before it, a fork is safe."""
-
-    def __init__(
-        self, targets: Sequence[str], credentials: grpc.ChannelCredentials | None, options: ChannelOptions
-    ) -> None:
-        self._targets = targets
-        self._credentials = credentials
-        self._options = options
-        self._lock = threading.Lock()
-        self._closed = False
-        self._channels: list[grpc.Channel] = []
-        self._turns: itertools.cycle[Stub] | None = None
-
-    def perform(self, call: Call) -> Reply:
-        try:
-            turns = self._turns or self._open()
-            return next(turns)[call.method](call.payload, timeout=call.timeout, metadata=call.metadata)
-        except grpc.RpcError as error:
-            return failure_of(error)
-        except Exception as error:  # a channel that was closed meanwhile, bad metadata
-            return failure_of_local(error)
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            for channel in self._channels:
-                channel.close()
-
-    def _open(self) -> itertools.cycle[Stub]:
-        with self._lock:
-            if self._closed:
-                raise ValueError("closed")
-            if self._turns is None:
-                self._channels = [self._channel(target) for target in self._targets]
-                self._turns = itertools.cycle([_stub(channel) for channel in self._channels])
-            return self._turns
-
-    def _channel(self, target: str) -> grpc.Channel:
-        options = channel_options(target, self._options)
-        if self._credentials is None:
-            return grpc.insecure_channel(target, options)
-        return grpc.secure_channel(target, self._credentials, options)
-
-
-def _stub(channel: grpc.Channel) -> Stub:
-    # Without serializers gRPC carries bytes; its own would log a line for every answer that is no message.
-    calls: dict[str, Any] = {name: channel.unary_unary(path) for name, path in METHODS.items()}
-    return calls
+    def _take(self, step: Step, fill: Fill | None, refresh: Refresh | None) -> object:
+        if isinstance(step, Call):
+            return self._transport.perform(step)
+        if isinstance(step, Pause):
+            return wait((step.until,), step.seconds)
+        assert fill is not None
+        if isinstance(step, Ask):
+            return fill()
+        assert refresh is not None
+        return refresh(partial(self._run, step.steps, fill, refresh))

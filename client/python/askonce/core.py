@@ -41,11 +41,16 @@ class Call(NamedTuple):
     timeout: float
     """Seconds, connecting included."""
     metadata: Metadata
+    look_after: float | None = None
+    """After how many seconds without an answer to see whether the sidecar lives, again and again: it may be
+    waiting, as it was asked to. None: it has until `timeout`."""
 
 
-def call_of(method: str, request: Message, timeout: float, metadata: Metadata) -> Call:
+def call_of(
+    method: str, request: Message, timeout: float, metadata: Metadata, *, look_after: float | None = None
+) -> Call:
     """Return the call that sends `request`. Raises InvalidRequest for metadata that gRPC would not take."""
-    return Call(method, request.SerializeToString(), timeout, encoding.metadata(metadata))
+    return Call(method, request.SerializeToString(), timeout, encoding.metadata(metadata), look_after)
 
 
 Steps = Generator[Call, Reply, T]
@@ -104,11 +109,14 @@ class Core:
         deadline = self.clock()
         with self.gate.attempt() as attempt:
             seconds = self.budget_seconds(budget)
-            if lookup.wait_for_fill is not None:
+            look_after = None
+            if lookup.wait_for_fill:
+                look_after = seconds
                 seconds += seconds_of(lookup.wait_for_fill, "wait_for_fill")
             deadline += seconds
             request = encoding.lookup_request(lookup, budget_seconds=seconds)
-            reply = yield call_of("Lookup", request, self.time_left(deadline), metadata)
+            timeout = self.time_left(deadline)
+            reply = yield call_of("Lookup", request, timeout, metadata, look_after=look_after)
             response = attempt.answer(reply, pb.LookupResponse)
         return decoding.decision(response.decision, omit_body=lookup.omit_body)
 

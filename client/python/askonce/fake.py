@@ -13,13 +13,13 @@ from askonce.breaker import CircuitBreaker
 from askonce.client import AskOnce
 from askonce.core import Call, Policy, Steps
 from askonce.enums import BypassReason, DenyReason, MatchKind, RefusalReason, Verdict
+from askonce.fetching import FetchingVerbs
 from askonce.gate import Reply
 from askonce.imagined import ImaginedSidecar
 from askonce.request import Lookup, Metadata, Seconds, Store
 from askonce.results import AbandonResult, Decision, FeedbackResult, StoreResult
 from askonce.status import Failure
 from askonce.v1 import decision_pb2
-from askonce.verbs import Verbs
 
 T = TypeVar("T")
 
@@ -33,8 +33,8 @@ class Recorded(NamedTuple):
     """A `Lookup` or `Store`, a tuple of them for a batch, else what the verb was given."""
 
 
-class _RecordingVerbs(Verbs):
-    """Verbs that remember how they were used."""
+class _RecordingVerbs(FetchingVerbs):
+    """Verbs that remember how they were used. A fetch is what it is made of."""
 
     def __init__(self, policy: Policy, breaker: CircuitBreaker | None) -> None:
         super().__init__(policy, breaker)

@@ -35,3 +35,10 @@ class Reporter:
         logger.warning(
             "the cache is bypassed: %s %s (said once; the result's error has the details)", name, facts
         )
+
+    def report_refresh(self, error: Exception) -> None:
+        """Log that a stale answer could not be asked for anew, unless one of that kind was logged before."""
+        name = type(error).__name__
+        mark = object()
+        if len(self._said) < _MOST_KINDS and self._said.setdefault(("refresh", name), mark) is mark:
+            logger.warning("a stale answer was served and not refreshed: %s (said once)", name)

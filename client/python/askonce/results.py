@@ -197,3 +197,16 @@ class FeedbackResult:
 
     recorded: bool
     error: AskOnceError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """An answer, from the cache or from the provider."""
+
+    body: bytes = field(repr=False)
+    content_type: str
+    status_code: int
+    """The provider's; 200 for a hit."""
+    decision: Decision
+    stored: StoreResult | None = None
+    """What became of the provider's answer in the cache. None for a hit."""
