@@ -196,7 +196,8 @@ class Load:
         self.done = threading.Event()
         self.acknowledged: list[str] = []
         self.refusals: list[Refusal] = []
-        self.unhealthy = threading.Event()
+        self.refused_at: list[float] = []
+        self.unhealthy_at: float | None = None
 
     def run(self, worker: int) -> None:
         with Gateway(self.place.unix if worker % 2 else self.place.tcp) as own:
@@ -206,6 +207,7 @@ class Load:
                 try:
                     self.one(own, f"{worker}-{at}")
                 except grpc.RpcError as error:
+                    self.refused_at.append(time.monotonic())
                     self.refusals.append(Refusal(error))
                     return
 
@@ -218,8 +220,8 @@ class Load:
         with Gateway(self.place.unix) as own:
             while not self.done.is_set():
                 try:
-                    if own.serving() == "NOT_SERVING":
-                        self.unhealthy.set()
+                    if own.serving() == "NOT_SERVING" and self.unhealthy_at is None:
+                        self.unhealthy_at = time.monotonic()
                 except grpc.RpcError:
                     return
                 time.sleep(0.005)
@@ -234,8 +236,9 @@ def assert_found(gateway: Gateway, names: list[str]) -> None:
             assert result.decision.candidate.body.data == chat_body(name)
 
 
-def test_a_signal_under_load_loses_nothing_that_was_acknowledged(forked, folder):
-    place = Place(folder, drain={"delay": "300ms", "grace": "10s"})
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_signal_under_load_loses_nothing_that_was_acknowledged(forked, folder, workers):
+    place = Place(folder, drain={"delay": "300ms", "grace": "10s"}, workers=workers)
     load = Load(place)
     with sidecar(place) as server, ThreadPoolExecutor(9) as pool:
         server.wait_until_serving().close()
@@ -251,11 +254,12 @@ def test_a_signal_under_load_loses_nothing_that_was_acknowledged(forked, folder)
         for caller in callers:
             caller.result(timeout=30)
         assert "Traceback" not in server.log.read_text()
-    assert load.unhealthy.is_set(), "health did not say so before calls were turned away"
+    assert load.unhealthy_at is not None
+    assert load.unhealthy_at < min(load.refused_at), "health says so before calls are turned away"
     assert len(load.refusals) == 8
     assert {refusal.code.name for refusal in load.refusals} == {"UNAVAILABLE"}
     assert "DRAINING" in {refusal.info.reason for refusal in load.refusals}
-    assert not (folder / "s").exists()
+    assert [one.name for one in folder.iterdir() if one.is_socket() or one.is_symlink()] == []
     with forked.sidecar(place) as again:
         gateway = again.wait_until_serving()
         assert_found(gateway, load.acknowledged)
