@@ -32,7 +32,7 @@ from askonce_server.rpc.drain import drain
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind, credentials_of
-from askonce_server.rpc.permits import MIN_WAITING, Limits
+from askonce_server.rpc.permits import MIN_WAITERS, Limits
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
@@ -106,7 +106,7 @@ class Sidecar:
             guard_token=kept.guard_key,
             clock=kept.clock,
             rules=lambda: self.rules,
-            flight=Flight(self._leases, kept.clock),
+            flight=Flight(self._leases, kept.clock, most=limits.waiters),
             tallies=tallies,
             faults=faults,
         )
@@ -296,11 +296,11 @@ def _wait(signals: SimpleQueue[int], reloading: Reloading | None) -> int:
 
 
 def _limits(config: Config) -> Limits:
-    """Return how much may go on at once: besides those that work, as many as rules let wait."""
+    """Return how much may go on at once; of callers that wait for others, as many as any rule lets."""
     waiters = [rule.coalesce.max_waiters for rule in config.rules if rule.coalesce is not None]
     return Limits(
         threads=config.threads,
-        waiting=max([MIN_WAITING, *waiters]),
+        waiters=max([MIN_WAITERS, *waiters]),
         max_request=config.max_request,
         max_response=config.max_response,
         max_in_flight_bytes=config.max_in_flight_bytes,

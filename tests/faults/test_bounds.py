@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections import Counter
@@ -11,16 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 
 from askonce_server import app
+from askonce_server.rpc import permits
 from askonce_server.rpc.permits import Limits
 from rpc.replies import verdict
 from rpc.requests import describe
 
 
-def test_calls_beyond_the_queue_are_turned_away_at_once(start, monkeypatch):
-    """Two work, four wait for a permit, six wait for a thread; the others need not wait to hear it."""
-    monkeypatch.setattr(app, "Limits", functools.partial(Limits, waiting=4))
-    monkeypatch.setattr(app, "_QUEUED_PER_THREAD", 2)
-    server = start(threads=2)
+def held_up(server, monkeypatch, callers: int, *, working: int) -> list[tuple[str, float]]:
+    """What so many callers hear while the store answers nobody, and when; `working` wait for it."""
     let_go, read = threading.Event(), server.sidecar.store.read
 
     def slow():
@@ -37,15 +34,34 @@ def test_calls_beyond_the_queue_are_turned_away_at_once(start, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(server.sidecar.store, "read", slow)
-        with ThreadPoolExecutor(40) as pool:
-            calls = [pool.submit(ask, number) for number in range(40)]
-            while sum(call.done() for call in calls) < 38:  # all but the two that work
+        with ThreadPoolExecutor(callers) as pool:
+            calls = [pool.submit(ask, number) for number in range(callers)]
+            while sum(call.done() for call in calls) < callers - working:
                 time.sleep(0.01)
             let_go.set()
-            results = [call.result() for call in calls]
-    said = Counter(result for result, _ in results)
+            return [call.result() for call in calls]
+
+
+def test_lookups_beyond_the_queue_are_bypasses_at_once(start, monkeypatch):
+    """Two work, four wait a second for a permit; the others need not wait to hear it."""
+    monkeypatch.setattr(app, "_limits", lambda _: Limits(threads=2, queued=4))
+    server = start()
+    results = held_up(server, monkeypatch, 40, working=2)
+    assert Counter(said for said, _ in results) == {"miss": 2, "bypass over_budget": 38}
+    waits = sorted(took for said, took in results if said != "miss")
+    assert waits[-4] > 0.9
+    assert waits[-5] < 0.9
+    assert verdict(server.gateway.ask(describe())) == "miss"
+
+
+def test_calls_beyond_the_threads_and_their_queue_are_turned_away_at_once(start, monkeypatch):
+    """What the transport itself refuses: more calls than there is room for at all."""
+    monkeypatch.setattr(app, "_limits", lambda _: Limits(threads=2, queued=4, waiters=0, storing=1))
+    monkeypatch.setattr(permits, "_SPARE_THREADS", 0)
+    monkeypatch.setattr(app, "_QUEUED_PER_THREAD", 1)
+    server = start()
+    results = held_up(server, monkeypatch, 40, working=2)
+    said = Counter(said for said, _ in results)
     assert set(said) == {"miss", "bypass over_budget", "RESOURCE_EXHAUSTED"}
-    assert said["miss"] >= 2
-    assert said["RESOURCE_EXHAUSTED"] >= 20
-    assert max(took for result, took in results if result == "RESOURCE_EXHAUSTED") < 2.5
+    assert said["RESOURCE_EXHAUSTED"] > 0
     assert verdict(server.gateway.ask(describe())) == "miss"

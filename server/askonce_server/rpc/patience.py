@@ -11,6 +11,8 @@ from askonce.v1 import decision_service_pb2
 
 _WAIT_SECONDS = 1.0
 """How long a call waits for a permit at most."""
+_RETURN_SECONDS = 0.010
+"""What is kept of the caller's time, so that the answer still reaches it."""
 
 
 def patience(
@@ -20,7 +22,7 @@ def patience(
 
     That is half of what its deadline or the smallest budget of its `items` leaves; the rest is for the work.
     """
-    seconds = left(context, items)
+    seconds = _left(context, items)
     return _WAIT_SECONDS if seconds is None else min(_WAIT_SECONDS, seconds / 2)
 
 
@@ -28,13 +30,17 @@ def cut_off(
     context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]
 ) -> float | None:
     """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
-    seconds = left(context, items)
+    seconds = _left(context, items)
     return None if seconds is None else time.monotonic() + seconds
 
 
-def left(
-    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest] = ()
-) -> float | None:
+def left_to_wait(context: grpc.ServicerContext) -> float | None:
+    """Return how many seconds the call may wait for another's answer; None: as long as it likes."""
+    seconds = _left(context, ())
+    return None if seconds is None else max(0.0, seconds - _RETURN_SECONDS)
+
+
+def _left(context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]) -> float | None:
     """Return the seconds that its deadline or the smallest budget of its `items` leaves a call, or None.
 
     A caller that has gone has none.

@@ -11,7 +11,9 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from types import TracebackType
 
-MIN_WAITING = 256
+MIN_WAITERS = 256
+"""A reload may bring rules that let callers wait, and the threads for them are there from the start."""
+_SPARE_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +22,24 @@ class Limits:
 
     threads: int = 32
     """How many calls may work at once. Waiting for a commit takes no permit."""
-    waiting: int = MIN_WAITING
-    """How many more calls may wait."""
+    queued: int = 256
+    """How many Lookups may wait for a permit."""
+    waiters: int = MIN_WAITERS
+    """How many Lookups may wait for the answer that another caller fetches."""
+    storing: int = 128
+    """How many Stores may be under way, the wait for their commit included."""
     max_request: int = 8 << 20
     max_response: int = 3 << 20
     max_in_flight_bytes: int = 256 << 20
 
     @property
     def pool(self) -> int:
-        """How many threads take calls: those that work and those that wait."""
-        return self.threads + self.waiting
+        """How many threads take calls.
 
-    @property
-    def storing(self) -> int:
-        """How many Stores may be under way at once, the wait for their commit included.
-
-        A Store that waits takes no permit but holds a thread. While commits hang, the rest of the pool is
-        what Lookups and health checks have.
+        Each kind of waiting has its own bound. Some threads are left even when all are reached: they answer
+        those who cannot wait, and health checks, so that no call waits for a thread that waits.
         """
-        return max(1, self.pool * 3 // 4)
+        return self.threads + self.queued + self.waiters + self.storing + _SPARE_THREADS
 
 
 class Permits:
@@ -50,12 +51,20 @@ class Permits:
 
     def __init__(self, limits: Limits) -> None:
         self._lookups = _Semaphore(limits.threads)
+        self._queue = _Semaphore(limits.queued)
         self._stores = _Semaphore(max(1, limits.threads // 4))
         self._storing = _Semaphore(limits.storing)
         self._bytes = _Account(limits.max_in_flight_bytes)
 
     def lookup(self, patience: Callable[[], float]) -> _Held:
-        """Hold a permit for a lookup. Gives False when none came free in time."""
+        """Hold a permit for a lookup. Gives False when none came free in time, or too many wait already."""
+        return _Held(self._lookups, patience, self._queue)
+
+    def look_again(self, patience: Callable[[], float]) -> _Held:
+        """Hold a permit for a lookup that has waited for another caller. Gives False as `lookup` does.
+
+        As many as may wait for others may wait here too: they are woken all at once.
+        """
         return _Held(self._lookups, patience)
 
     def store(self, patience: Callable[[], float]) -> _Held:
@@ -95,22 +104,42 @@ class _Semaphore(SimpleQueue[None]):
 class _Held:
     """A permit, for as long as the block lasts."""
 
-    __slots__ = ("_held", "_patience", "_permits")
+    __slots__ = ("_held", "_patience", "_permits", "_queue")
 
-    def __init__(self, permits: _Semaphore, patience: Callable[[], float] | None) -> None:
+    def __init__(
+        self,
+        permits: _Semaphore,
+        patience: Callable[[], float] | None,
+        queue: _Semaphore | None = None,
+    ) -> None:
         self._permits = permits
         self._patience = patience
+        self._queue = queue
         self._held = False
 
     def __enter__(self) -> bool:
         try:
             self._permits.get_nowait()
         except Empty:
-            patience = self._patience
-            self._held = patience is not None and self._permits.acquire(timeout=max(0.0, patience()))
+            self._held = self._wait()
         else:
             self._held = True
         return self._held
+
+    def _wait(self) -> bool:
+        patience, queue = self._patience, self._queue
+        if patience is None or (queue is not None and not queue.acquire(blocking=False)):
+            return False
+        try:
+            if not self._permits.acquire(timeout=max(0.0, patience())):
+                return False
+            if patience() > 0:
+                return True
+            self._permits.release()  # the caller went meanwhile: nobody waits for the work
+            return False
+        finally:
+            if queue is not None:
+                queue.release()
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None

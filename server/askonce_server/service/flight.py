@@ -48,11 +48,12 @@ class Turn:
 
 
 class Flight:
-    """Hands out leases, and lets callers wait for those who have one."""
+    """Hands out leases, and lets callers wait for those who have one: at most `most` under all rules."""
 
-    def __init__(self, leases: Leases, clock: Clock) -> None:
+    def __init__(self, leases: Leases, clock: Clock, *, most: int = 256) -> None:
         self.leases = leases
         self._clock = clock
+        self._most = most
         self._lock = Lock()
         self._waiting: Counter[str] = Counter()
 
@@ -130,7 +131,7 @@ class Flight:
     def _room(self, rule_id: str, most: int) -> Iterator[bool]:
         """Count one who waits under a rule. Gives False when enough do already."""
         with self._lock:
-            room = self._waiting[rule_id] < most
+            room = self._waiting[rule_id] < most and self._waiting.total() < self._most
             self._waiting[rule_id] += room
         try:
             yield room
