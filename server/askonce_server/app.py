@@ -28,10 +28,11 @@ from askonce_server.core.rules import Rule
 from askonce_server.reloading import Reloading
 from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
+from askonce_server.rpc.certificates import Certificates
 from askonce_server.rpc.drain import drain
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
-from askonce_server.rpc.listen import ListenError, SocketLock, bind, credentials_of
+from askonce_server.rpc.listen import ListenError, SocketLock, bind
 from askonce_server.rpc.permits import MIN_WAITERS, Limits
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
@@ -92,7 +93,7 @@ class Sidecar:
         self.rules: Sequence[Rule] = core_rules(config)
         limits = _limits(config)
         self._workers = limits.pool
-        self._most_waiters = limits.waiting
+        self._most_waiters = limits.waiters
         kept = assembly.keep(config, worker, pool=limits.pool, key=key)
         self.store = kept.store
         tallies, faults = Tallies(None if worker is None else worker.tallies), FaultLog()
@@ -232,7 +233,9 @@ class Sidecar:
     def _bind(self, server: grpc.Server, addresses: Sequence[Address], tls: TlsSection | None) -> None:
         for address in addresses:
             credentials = (
-                None if address.private or tls is None else credentials_of(tls.cert, tls.key, tls.client_ca)
+                None
+                if address.private or tls is None
+                else Certificates(tls.cert, tls.key, tls.client_ca).credentials()
             )
             lock = bind(server, str(address), credentials=credentials)
             if lock is not None:

@@ -80,7 +80,11 @@ Addresses = Annotated[
 
 
 class TlsSection(Section):
-    """The certificate that TCP addresses beyond this machine are served under."""
+    """The certificate that TCP addresses beyond this machine are served under.
+
+    The files are read again when they change. New ones serve the connections that come from then on, as soon
+    as they belong together; until they do, the old ones serve.
+    """
 
     cert: FilePath
     """The file with the certificate chain, in PEM."""

@@ -11,24 +11,12 @@ import grpc
 
 from askonce_server.rpc.sockets import ListenError, SocketLock, lock_path, remove_stale
 
-__all__ = ["ListenError", "SocketLock", "bind", "credentials_of"]
+__all__ = ["ListenError", "SocketLock", "bind"]
 
 _SOCKET_MODE = 0o660
 _MAX_SOCKET_PATH = 107
 """sockaddr_un keeps 108 bytes, the last a zero (unix(7))."""
 _umask_lock = threading.Lock()
-
-
-def credentials_of(cert: Path, key: Path, client_ca: Path | None) -> grpc.ServerCredentials:
-    """Read the PEM files that TLS needs. Raises ListenError that names the one that cannot be read."""
-    try:
-        pair = (key.read_bytes(), cert.read_bytes())
-        authorities = client_ca.read_bytes() if client_ca is not None else None
-    except OSError as error:
-        raise ListenError(f"cannot listen with TLS: {error.strerror} ({error.filename})") from error
-    return grpc.ssl_server_credentials(
-        [pair], root_certificates=authorities, require_client_auth=authorities is not None
-    )
 
 
 def bind(
@@ -48,17 +36,14 @@ def bind(
             else server.add_insecure_port(address)
         )
     except RuntimeError as error:
-        raise ListenError(_busy(address, tls=credentials is not None)) from error
+        raise ListenError(_busy(address)) from error
     if port == 0:
-        raise ListenError(_busy(address, tls=credentials is not None))
+        raise ListenError(_busy(address))
     return None
 
 
-def _busy(address: str, *, tls: bool) -> str:
-    causes = "another process has it, or it is not an address of this machine"
-    if tls:
-        causes += ", or the certificate and key of tls cannot be used together"
-    return f"cannot listen on {address}: {causes}"
+def _busy(address: str) -> str:
+    return f"cannot listen on {address}: another process has it, or it is not an address of this machine"
 
 
 def _bind_socket(server: grpc.Server, path: Path) -> SocketLock:
