@@ -21,7 +21,7 @@ from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
-from askonce_server.rpc.patience import cut_off, left_to_wait, patience
+from askonce_server.rpc.patience import cut_off, left, patience
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.driver import CutOff
@@ -156,10 +156,7 @@ class DecisionServicer:
         return decision
 
     def _turn(self, context: grpc.ServicerContext) -> Turn:
-        return Turn(
-            work=lambda: self._permits.look_again(lambda: patience(context)),
-            left=lambda: left_to_wait(context),
-        )
+        return Turn(partial(self._permits.look_again, partial(patience, context)), partial(left, context))
 
     def _failed(self, error: Exception) -> Decision:
         """Return, and count, the bypass that a fault inside leads to."""

@@ -34,7 +34,7 @@ def cut_off(
     return None if seconds is None else time.monotonic() + seconds
 
 
-def left_to_wait(context: grpc.ServicerContext) -> float | None:
+def left(context: grpc.ServicerContext) -> float | None:
     """Return how many seconds the call may wait for another's answer; None: as long as it likes."""
     seconds = _left(context, ())
     return None if seconds is None else max(0.0, seconds - _RETURN_SECONDS)
