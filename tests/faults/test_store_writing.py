@@ -15,8 +15,7 @@ import pytest
 from askonce_server.core.entries import Body, Generations
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
-from askonce_server.store import lmdb as lmdb_store
-from askonce_server.store import open_store
+from askonce_server.store import open_store, session
 from askonce_server.store.commits import Committer
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.jobs import Job, Ticket
@@ -471,7 +470,7 @@ def test_closing_waits_for_a_view(make_store, tmp_path):
 
 
 def test_a_view_outlives_a_store_that_could_not_wait_for_it(make_store, monkeypatch):
-    monkeypatch.setattr(lmdb_store, "_DRAIN_SECONDS", 0.05)
+    monkeypatch.setattr(session, "_DRAIN_SECONDS", 0.05)
     store = make_store()
     store.put([write("q", body=bytes(MIB))])
     with store.read() as view:

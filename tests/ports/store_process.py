@@ -14,7 +14,7 @@ import lmdb  # noqa: E402
 
 from askonce_server.ports import StoreUnavailable  # noqa: E402
 from askonce_server.store import StoreSettings, open_store  # noqa: E402
-from ports.entry_store_contract import MIB, body_at, key, write  # noqa: E402
+from ports.entry_store_contract import MIB, NOW_MS, body_at, key, write  # noqa: E402
 from ports.semantic_rows_contract import semantic_key, told, unit  # noqa: E402
 
 
@@ -113,6 +113,13 @@ def read_shared(folder, name):
     """Say the body of one entry, as another worker would find it."""
     store = open_store(settings(folder), exclusive=False)
     say(body_at(store, key(name)).decode())
+    store.close()
+
+
+def raise_shared(folder, name, value):
+    """Raise a generation as another worker would."""
+    store = open_store(settings(folder), exclusive=False)
+    store.raise_generations({bytes.fromhex(name): bytes.fromhex(value)}, at_ms=NOW_MS)
     store.close()
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from askonce_server.store import open_store
 from ports.entry_store_contract import MIB, EntryStoreContract
+from ports.finality_contract import FinalityContract
 from ports.semantic_rows_contract import SemanticRowsContract
 from ports.store_process import settings
 
@@ -29,6 +30,10 @@ class TestLmdbEntryStore(Lmdb, EntryStoreContract):
 
 class TestLmdbEntryStorePeriodic(Lmdb, EntryStoreContract):
     durability = "periodic"
+
+
+class TestLmdbFinality(Lmdb, FinalityContract):
+    pass
 
 
 class TestLmdbSemanticRows(Lmdb, SemanticRowsContract):

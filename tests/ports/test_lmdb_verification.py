@@ -10,7 +10,7 @@ from askonce_server.ports import PartitionState
 from askonce_server.store import open_store
 from askonce_server.store.layout import body_row
 from askonce_server.store.vectors import encode_partition
-from ports.entry_store_contract import body_at, digest, found, key, write
+from ports.entry_store_contract import NOW_MS, body_at, digest, found, key, write
 from ports.semantic_rows_contract import block, semantic_key, space, state, told
 from ports.store_process import settings
 
@@ -25,6 +25,8 @@ def folder(tmp_path):
         [write("plain"), told("a"), told("b"), told("c", partition="other"), write("d", scope="globex")]
     )
     store.remove([key("b")])
+    store.put([write("gone")])
+    store.delete(key("gone").entry_id, at_ms=NOW_MS)
     store.close()
     return tmp_path / "store"
 
@@ -111,10 +113,13 @@ A_ROW = SEMANTIC.partition + SEMANTIC.entry_id
         ("scopes", flip(), "the scope's row is damaged"),
         ("scopes", add(digest("nobody's"), b"x"), "the scope has no entry"),
         ("expiry", delete(None), "the entry's expiry is missing"),
-        ("expiry", add(bytes(72)), "no entry expires then"),
+        ("expiry", add(bytes(72)), "nothing expires then"),
         ("ids", delete(SEMANTIC.entry_id), "the entry is not found by its id"),
         ("ids", flip(SEMANTIC.entry_id), "the entry is not found by its id"),
         ("ids", add(digest("nobody's"), bytes(32)), "no entry has that id"),
+        ("tombstones", add(digest("nobody's"), b"x"), "the tombstone is damaged"),
+        ("tombstones", add(digest("nobody's"), bytes(8)), "the tombstone's expiry is missing"),
+        ("tombstones", delete(None), "nothing expires then"),
         ("meta", delete(NEXT), "a number would be used again"),
     ],
 )

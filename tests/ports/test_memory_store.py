@@ -2,6 +2,7 @@ import pytest
 
 from askonce_server.store import MemoryEntryStore
 from ports.entry_store_contract import MIB, EntryStoreContract
+from ports.finality_contract import FinalityContract
 from ports.semantic_rows_contract import SemanticRowsContract
 
 
@@ -12,6 +13,10 @@ class Memory:
 
 
 class TestMemoryEntryStore(Memory, EntryStoreContract):
+    pass
+
+
+class TestMemoryFinality(Memory, FinalityContract):
     pass
 
 

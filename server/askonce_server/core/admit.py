@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from askonce_server.core.decision import TOKEN_LIFE_MS
 from askonce_server.core.descriptor import GENERATING_ENDPOINTS, Target
 from askonce_server.core.entries import Answer, Body, Grant, Usage, Write
 from askonce_server.core.finish import FILTERED, REFUSED, AnswerFacts, complete_reasons
@@ -152,11 +153,13 @@ def write(  # noqa: PLR0913 - one answer has this many sides
     *,
     ttl_ms: int | None,
     now_ms: int,
+    by_descriptor: bool = False,
 ) -> Write:
     """Return what to store.
 
     The ttl is the Store's, else the Lookup's, else the rule's, and never above what the rule allows now; it
-    counts from the start of the request that was answered.
+    counts from the start of the request that was answered. Of a Store `by_descriptor` that does not say when
+    that was it is only known that it is no older than a fill token could be.
     """
     start = start_ms(response.request_start_ms, looked_up_ms=grant.start_ms, now_ms=now_ms)
     lifetime = next(ttl for ttl in (ttl_ms, grant.ttl_ms, rule.ttl_ms) if ttl is not None)
@@ -179,6 +182,8 @@ def write(  # noqa: PLR0913 - one answer has this many sides
         response.body,
         semantic=grant.semantic,
         stale_ms=rule.stale.longest_ms,
+        by_descriptor=by_descriptor,
+        began_ms=now_ms - TOKEN_LIFE_MS if by_descriptor and response.request_start_ms is None else None,
     )
 
 

@@ -121,11 +121,21 @@ class Write:
     """There when a key is a semantic one."""
     stale_ms: int = 0
     """How long after its ttl the answer is kept, since it may be served stale."""
+    by_descriptor: bool = False
+    """No fill token: the generations were read only now, and do not tell when the request began."""
+    began_ms: int | None = None
+    """When the request began at the earliest; None: `answer.start_ms`. What was purged after that and, by
+    descriptor, whatever was raised after it, refuses the write."""
 
     @property
     def remove_ms(self) -> int:
         """When the entries may be removed."""
         return self.answer.expire_ms + self.stale_ms
+
+    @property
+    def earliest_ms(self) -> int:
+        """When the request began at the earliest."""
+        return self.answer.start_ms if self.began_ms is None else self.began_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -30,19 +30,33 @@ class StoreStats:
     limit_bytes: int
     evicted: int = 0
     """Stores that were removed since it was opened, to make room."""
+    unreachable: int = 0
+    """Entries that a purge left without anybody who can be served them, and that are still to be removed."""
 
 
 class Swept(NamedTuple):
     """What one step of sweeping removed."""
 
     expired: int = 0
-    """Entries past their ttl."""
+    """Entries past their ttl, and what deleted ones left."""
     evicted: int = 0
     """Stores that a lowered limit has no room for."""
+    unreachable: int = 0
+    """Entries that a purge made unreachable."""
     readers: int = 0
     """Slots of readers that had been killed."""
     more: bool = False
     """Whether there is more to remove now."""
+
+
+class Reach(NamedTuple):
+    """What raising generations makes unreachable."""
+
+    scopes: int
+    """Scope keys with entries: each matcher of each rule has its own."""
+    entries: int
+    body_bytes: int
+    """Counted for each entry, so that the entries of one Store count its body each."""
 
 
 class PartitionState(NamedTuple):
@@ -86,6 +100,9 @@ class ReadView(Protocol):
         What is read here counts as used, and is evicted later than what is not.
         """
 
+    def find(self, entry_id: bytes) -> Entry | None:
+        """Return the entry with that id (32 bytes), whatever its scope, or None. For operators."""
+
     def partition(self, partition: bytes) -> PartitionState:
         """Return the state of the partition (32 bytes)."""
 
@@ -125,6 +142,24 @@ class EntryStore(Protocol):
         A result is None when stored, else GENERATION_CHANGED, STORE_FULL or STORE_FAILED. A store that is
         full evicts others first. Waits no longer than the store's write timeout; what is not acknowledged by
         then is STORE_FAILED. Never raises.
+        """
+
+    def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
+        """Give each named generation (32 bytes) a new value (16 bytes, never used before).
+
+        What was filed under an older value is unreachable from then on, in every process, and a write that
+        began before is refused. Takes no longer for many entries than for few. Raises StoreUnavailable when
+        it was not acknowledged.
+        """
+
+    def reach(self, names: Collection[bytes]) -> Reach:
+        """Count what raising these generations would make unreachable. Raises StoreUnavailable."""
+
+    def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
+        """Remove the entry with that id (32 bytes) and the others of its Store; return their keys.
+
+        Final: a write under one of these ids, or under that id where there was none, is refused when its
+        request began before. Raises StoreUnavailable when it was not acknowledged.
         """
 
     def sweep(self, now_ms: int) -> Swept:

@@ -184,7 +184,10 @@ def _admit(grant: Grant, rule: Rule, filed: Filed, *, now_ms: int) -> Write | Re
     refusal = why_refuse(grant, rule, response, facts)
     if refusal is not None:
         return refusal
-    return write(grant, rule, response, facts, ttl_ms=filed.ttl_ms, now_ms=now_ms)
+    by_descriptor = isinstance(filed.source, Descriptor)
+    return write(
+        grant, rule, response, facts, ttl_ms=filed.ttl_ms, now_ms=now_ms, by_descriptor=by_descriptor
+    )
 
 
 def _look_into(grant: Grant, response: Response) -> AnswerFacts:

@@ -11,7 +11,9 @@
 | partitions  | partition                            | sealed PartitionRecord                               |
 | scopes      | scope key                            | sealed ScopeRecord                                   |
 | expiry      | time to remove ‖ the entry's row     | empty                                                |
+|             | or time to remove ‖ tombstone        |                                                      |
 | generations | name                                 | value (16 bytes) ‖ time of the last raise            |
+| tombstones  | id of a deleted entry                | time of its deletion                                 |
 | meta        | a name below                         | see there                                            |
 
 Numbers are big endian, so that rows sort by them. Ids and names are 32 bytes, times 8 bytes of milliseconds.
@@ -46,6 +48,10 @@ META_NEXT_STORE_ID: Final = b"next_store_id"
 """The id that the next Store takes: 8 bytes. Ids are never used again."""
 META_NEXT_SEQUENCE: Final = b"next_sequence"
 """The sequence that the next vector takes: 8 bytes, 1 at first. Sequences are never used again."""
+META_RAISES: Final = b"raises"
+"""How often generations were raised: 8 bytes."""
+META_SWEPT_RAISES: Final = b"swept_raises"
+"""Up to which raise everything unreachable was removed: 8 bytes."""
 META_HAND: Final = b"hand"
 """The store id at which eviction goes on: 8 bytes."""
 META_ANCHOR: Final = b"clock_anchor"
@@ -115,6 +121,11 @@ def expiry_row(remove_ms: int, row: bytes) -> bytes:
     return max(remove_ms, 0).to_bytes(TIME_BYTES, "big") + row
 
 
+def is_tombstone(row: bytes) -> bool:
+    """Whether what an expiry row names is a tombstone rather than an entry."""
+    return len(row) == ID_BYTES
+
+
 def split_expiry_row(key: bytes) -> tuple[int, bytes]:
-    """Return the time in an expiry row's key, and the row of its entry."""
+    """Return the time in an expiry row's key, and the row of the entry or tombstone that it names."""
     return int.from_bytes(key[:TIME_BYTES], "big"), key[TIME_BYTES:]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from askonce_server.core.entries import ZERO_GENERATION, Body, Entry, EntryKey, Write
+from askonce_server.core.entries import Body, Entry, EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import (
     PartitionState,
+    Reach,
     StoredVector,
     StoreStats,
     StoreUnavailable,
@@ -20,6 +21,7 @@ from askonce_server.ports import (
     VectorBlock,
 )
 from askonce_server.store.costs import MIB, write_cost
+from askonce_server.store.finality import TOMBSTONE_MS
 from askonce_server.store.hits import Hits
 from askonce_server.store.layout import body_row, entry_row
 from askonce_server.store.memory_rows import MemoryRows
@@ -51,8 +53,7 @@ class MemoryReadView:
 
     def generations(self, names: Sequence[bytes]) -> tuple[bytes, ...]:
         """Return the value of each named generation, 16 bytes; zero when it was never raised."""
-        generations = self._open().generations
-        return tuple(generations.get(name, ZERO_GENERATION) for name in names)
+        return tuple(map(self._open().value, names))
 
     def entry(self, key: EntryKey) -> Entry | None:
         """Return the entry at `key`, expired or not, or None."""
@@ -66,6 +67,10 @@ class MemoryReadView:
         self._store.mark(entry.store_id)
         found = self._open().bodies.get(body_row(entry.scope_root, entry.store_id))
         return None if found is None else found.body
+
+    def find(self, entry_id: bytes) -> Entry | None:
+        """Return the entry with that id, whatever its scope, or None."""
+        return self._open().find(entry_id)
 
     def partition(self, partition: bytes) -> PartitionState:
         """Return the state of the partition."""
@@ -142,20 +147,30 @@ class MemoryEntryStore:
             self._changing().remove(entry_row(key) for key in keys)
 
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
-        """Give each named generation (32 bytes) a new value (16 bytes): what is older becomes unreachable."""
-        del at_ms  # nobody reads the time of a raise yet
+        """Give each named generation a new value: what is older becomes unreachable."""
         with self._lock:
-            self._changing().generations.update(values)
+            self._changing().generations.update({name: (value, at_ms) for name, value in values.items()})
+
+    def reach(self, names: Collection[bytes]) -> Reach:
+        """Count what raising these generations would make unreachable."""
+        with self._lock:
+            return self._rows.reach(names)
+
+    def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
+        """Remove the entry with that id and the others of its Store, finally; see the port."""
+        with self._lock:
+            return self._changing().delete(entry_id, at_ms=at_ms)
 
     def sweep(self, now_ms: int) -> Swept:
-        """Remove what has expired. Raises StoreUnavailable."""
+        """Remove what has expired, and what a purge left. Raises StoreUnavailable."""
         with self._lock:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            expired = self._rows.expired(now_ms)
-            if expired:
-                self._changing().remove(expired)
-        return Swept(expired=len(expired))
+            rows = self._changing()
+            expired, unreachable = rows.expired(now_ms), rows.unreachable()
+            rows.remove([*expired, *unreachable])
+            forgotten = rows.forget_tombstones(now_ms - TOMBSTONE_MS)
+        return Swept(expired=len(expired) + forgotten, unreachable=len(unreachable))
 
     def problem(self) -> str | None:
         """Say why the store cannot be used now, or None when it can."""
@@ -173,6 +188,7 @@ class MemoryEntryStore:
                 entries=len(rows.entries),
                 used_bytes=rows.used_bytes,
                 evicted=self._evicted,
+                unreachable=len(rows.unreachable()),
                 limit_bytes=self._limit_bytes,
             )
 
@@ -195,8 +211,7 @@ class MemoryEntryStore:
         except Exception:
             _log.exception("a write cannot be stored as it is")
             return RefusalReason.STORE_FAILED
-        held, names = self._rows.generations, write.generations.names
-        if tuple(held.get(name, ZERO_GENERATION) for name in names) != write.generations.values:
+        if not self._rows.admits(write):
             return RefusalReason.GENERATION_CHANGED
         if not self._make_room(prepared):
             return RefusalReason.STORE_FULL

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from askonce_server.core.entries import Body, Entry, EntryKey, SemanticRow
-from askonce_server.ports import PartitionState, StoredVector, VectorBlock
+from askonce_server.core.entries import (
+    ZERO_GENERATION,
+    Body,
+    Entry,
+    EntryKey,
+    Generations,
+    SemanticRow,
+    Write,
+)
+from askonce_server.ports import PartitionState, Reach, StoredVector, VectorBlock
 from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost, write_cost
 from askonce_server.store.layout import body_row, entry_row
 from askonce_server.store.prepared import Prepared
@@ -39,7 +47,12 @@ class MemoryRows:
 
     entries: dict[bytes, Entry] = field(default_factory=dict)
     bodies: dict[bytes, BodyRow] = field(default_factory=dict)
-    generations: dict[bytes, bytes] = field(default_factory=dict)
+    generations: dict[bytes, tuple[bytes, int]] = field(default_factory=dict)
+    """Of each name, the value and when it was last raised."""
+    scopes: dict[bytes, Generations] = field(default_factory=dict)
+    """Of each scope key, the generations under which it was derived."""
+    tombstones: dict[bytes, int] = field(default_factory=dict)
+    """Of each deleted entry's id, when it was deleted."""
     partitions: dict[bytes, PartitionRow] = field(default_factory=dict)
     remove_ms: dict[bytes, int] = field(default_factory=dict)
     """Of each entry's row, when it may be removed."""
@@ -58,6 +71,8 @@ class MemoryRows:
             entries=dict(self.entries),
             bodies=dict(self.bodies),
             generations=dict(self.generations),
+            scopes=dict(self.scopes),
+            tombstones=dict(self.tombstones),
             partitions={
                 name: replace(row, vectors=dict(row.vectors)) for name, row in self.partitions.items()
             },
@@ -76,6 +91,7 @@ class MemoryRows:
         for row, key in rows.items():
             self.entries[row] = Entry(key, write.answer, write.scope_root, store_id, len(write.body.data))
             self.remove_ms[row] = write.remove_ms
+            self.scopes[key.scope_key] = write.generations
             if write.semantic is not None and key.partition:
                 self._file_vector(row, key, write.semantic)
         self.bodies[body_row(write.scope_root, store_id)] = BodyRow(write.body, len(rows))
@@ -90,7 +106,8 @@ class MemoryRows:
 
     def remove(self, rows: Iterable[bytes]) -> None:
         """Remove the entries at `rows`, their vectors, and the bodies that only they refer to."""
-        self.used_bytes -= self.reclaimable(rows := list(rows))
+        rows = list(dict.fromkeys(rows))
+        self.used_bytes -= self.reclaimable(rows)
         released = self._released(rows)
         for row in rows:
             entry = self.entries.pop(row, None)
@@ -116,6 +133,58 @@ class MemoryRows:
     def expired(self, now_ms: int) -> list[bytes]:
         """Return the rows of the entries that may be removed by now."""
         return [row for row, remove_ms in self.remove_ms.items() if remove_ms <= now_ms]
+
+    def value(self, name: bytes) -> bytes:
+        """Return the value of a generation."""
+        return self.generations.get(name, (ZERO_GENERATION, 0))[0]
+
+    def admits(self, write: Write) -> bool:
+        """Whether nothing that `write` depends on was purged or deleted since it began."""
+        given, began_ms = write.generations, write.earliest_ms
+        if tuple(map(self.value, given.names)) != given.values:
+            return False
+        raised = [self.generations[name][1] for name in given.names if name in self.generations]
+        deleted = [self.tombstones[key.entry_id] for key in write.keys if key.entry_id in self.tombstones]
+        return all(at_ms < began_ms for at_ms in deleted + (raised if write.by_descriptor else []))
+
+    def reach(self, names: Collection[bytes]) -> Reach:
+        """Count what raising these generations would make unreachable."""
+        wanted = {key for key in self._scopes(reachable=True) if set(self.scopes[key].names) & set(names)}
+        found = [entry for entry in self.entries.values() if entry.key.scope_key in wanted]
+        scopes = {entry.key.scope_key for entry in found}
+        return Reach(len(scopes), len(found), sum(entry.body_bytes for entry in found))
+
+    def unreachable(self) -> list[bytes]:
+        """Return the rows of the entries that a purge made unreachable."""
+        gone = self._scopes(reachable=False)
+        return [row for row, entry in self.entries.items() if entry.key.scope_key in gone]
+
+    def find(self, entry_id: bytes) -> Entry | None:
+        """Return the entry with that id."""
+        return next((entry for entry in self.entries.values() if entry.key.entry_id == entry_id), None)
+
+    def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
+        """Remove the entry with that id and the others of its Store; return their keys."""
+        found = self.find(entry_id)
+        rows = [] if found is None else list(self.stores[found.store_id])
+        keys = [self.entries[row].key for row in rows]
+        self.remove(rows)
+        self.tombstones.update(dict.fromkeys((entry_id, *(key.entry_id for key in keys)), at_ms))
+        return keys
+
+    def forget_tombstones(self, before_ms: int) -> int:
+        """Remove the tombstones that were left before then; return how many."""
+        old = [entry_id for entry_id, at_ms in self.tombstones.items() if at_ms <= before_ms]
+        for entry_id in old:
+            del self.tombstones[entry_id]
+        return len(old)
+
+    def _scopes(self, *, reachable: bool) -> set[bytes]:
+        return {
+            key
+            for key, given in self.scopes.items()
+            if (tuple(map(self.value, given.names)) == given.values) == reachable
+        }
 
     def state(self, partition: bytes) -> PartitionState:
         """Return the state of `partition`."""

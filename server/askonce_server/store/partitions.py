@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from askonce_server.core.entries import EntryKey, SemanticRow
-from askonce_server.core.reasons import Matcher
 from askonce_server.ports import PartitionState, StoredVector, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord, PartitionRecord
 from askonce_server.store.layout import ID_BYTES, Databases, Transaction, vector_row
 from askonce_server.store.pages import put_last
-from askonce_server.store.records import decode_record, entry_of
+from askonce_server.store.records import decode_record, entry_of, key_of
 from askonce_server.store.seals import Readable
 from askonce_server.store.vectors import (
     VECTOR_START,
@@ -74,8 +73,7 @@ class Partitions:
         record = decode_record(EntryRecord, row, self._txn.get(row, db=self._databases.entries))
         if record is None or record.sequence != sequence:
             return None
-        key = EntryKey(Matcher.SEMANTIC, record.scope_key, record.fingerprint, found.entry_id, partition)
-        entry = entry_of(key, record)
+        entry = entry_of(key_of(row, record), record)
         return None if entry is None else StoredVector(entry, found.row)
 
     def _after(self, partition: bytes, sequence: int) -> Iterator[tuple[memoryview, memoryview]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from struct import Struct, error
 from typing import Final, TypeVar
 from zlib import crc32
 
 from google.protobuf.message import DecodeError
 
-from askonce_server.core.entries import Answer, Body, Entry, EntryKey, Generations, Usage
+from askonce_server.core.entries import Answer, Body, Entry, EntryKey, Usage
+from askonce_server.core.reasons import Matcher
 from askonce_server.storage.v1.record_pb2 import (
     BodyHeader,
     EntryRecord,
@@ -18,7 +18,7 @@ from askonce_server.storage.v1.record_pb2 import (
     ScopeRecord,
     StoreRecord,
 )
-from askonce_server.store.layout import GENERATION_BYTES, SCHEMA, TIME_BYTES, expiry_row
+from askonce_server.store.layout import GENERATION_BYTES, ID_BYTES, SCHEMA, TIME_BYTES, expiry_row
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.seals import MAX_RECORD_BYTES, Damaged, Readable, seal, unseal
 
@@ -86,6 +86,13 @@ def entry_of(key: EntryKey, record: EntryRecord) -> Entry | None:
     return Entry(key, answer, record.scope_root, record.store_id, record.body_bytes)
 
 
+def key_of(row: bytes, record: EntryRecord) -> EntryKey:
+    """Return the key of the entry with `record` at `row`."""
+    prefix, entry_id, matcher = row[:ID_BYTES], row[ID_BYTES:], Matcher(record.matcher)
+    partition = prefix if matcher is Matcher.SEMANTIC else b""
+    return EntryKey(matcher, record.scope_key or prefix, record.fingerprint, entry_id, partition)
+
+
 def expiry_of(row: bytes, record: EntryRecord) -> bytes:
     """Return the key of the expiry row of the entry with `record` at `row`."""
     return expiry_row(record.expire_ms + record.stale_ms, row)
@@ -141,13 +148,11 @@ def encode_generation(value: bytes, at_ms: int) -> bytes:
     return value + at_ms.to_bytes(TIME_BYTES, "big")
 
 
-def decode_generation(value: Readable) -> bytes:
-    """Return the generation in its row. Raises Damaged: without it nothing older can be told apart."""
+def decode_generation(value: Readable) -> tuple[bytes, int]:
+    """Return the value in a generation's row, and when it was last raised.
+
+    Raises Damaged: without it nothing older can be told apart.
+    """
     if len(value) != GENERATION_BYTES + TIME_BYTES:
         raise Damaged("a generation's row is damaged")
-    return bytes(value[:GENERATION_BYTES])
-
-
-def same_generations(generations: Generations, current: Sequence[bytes]) -> bool:
-    """Whether none of `generations` has been raised."""
-    return tuple(generations.values) == tuple(current)
+    return bytes(value[:GENERATION_BYTES]), int.from_bytes(value[GENERATION_BYTES:], "big")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from askonce_server.core.entries import Write
+from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import EntryStore, ReadView, StoreStats, StoreUnavailable, Swept
+from askonce_server.ports import EntryStore, Reach, ReadView, StoreStats, StoreUnavailable, Swept
 from askonce_server.store.unavailable import UnavailableStore
 
 _log = logging.getLogger(__name__)
@@ -58,6 +58,18 @@ class ReopeningStore:
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Store each write; see the port."""
         return self._store.put(writes)
+
+    def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
+        """Give each named generation a new value; see the port. Raises StoreUnavailable."""
+        self._store.raise_generations(values, at_ms=at_ms)
+
+    def reach(self, names: Collection[bytes]) -> Reach:
+        """Count what raising these generations would make unreachable. Raises StoreUnavailable."""
+        return self._store.reach(names)
+
+    def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
+        """Remove an entry and the others of its Store, finally; see the port. Raises StoreUnavailable."""
+        return self._store.delete(entry_id, at_ms=at_ms)
 
     def sweep(self, now_ms: int) -> Swept:
         """Remove a bounded number of entries; see the port. Raises StoreUnavailable."""

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from askonce_server.core.entries import ZERO_GENERATION, EntryKey, Generations, SemanticRow
+from askonce_server.core.entries import EntryKey, SemanticRow, Write
 from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.bodies import BodyRows
 from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost
+from askonce_server.store.finality import Finality
 from askonce_server.store.layout import (
     ID_BYTES,
     META_NEXT_SEQUENCE,
     META_NEXT_STORE_ID,
+    META_SWEPT_RAISES,
     META_TOUCHED,
-    Database,
     Databases,
     Transaction,
     entry_row,
     expiry_row,
+    is_tombstone,
     split_expiry_row,
     store_row,
 )
 from askonce_server.store.partitions import PartitionRows
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.records import (
-    decode_generation,
     decode_record,
     encode_entry,
-    encode_generation,
     expiry_of,
-    same_generations,
+    key_of,
 )
 from askonce_server.store.scopes import ScopeRows
+from askonce_server.store.unreachable import Removal
 from askonce_server.store.verification import Finding, Verification
-
-
-def current_generations(txn: Transaction, database: Database, names: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Return the value of each named generation, zero when it was never raised. Raises Damaged."""
-    values = [txn.get(name, db=database) for name in names]
-    return tuple(ZERO_GENERATION if value is None else decode_generation(value) for value in values)
 
 
 def has_expired(txn: Transaction, databases: Databases, now_ms: int) -> bool:
@@ -51,12 +46,13 @@ def has_expired(txn: Transaction, databases: Databases, now_ms: int) -> bool:
 class Rows:
     """The rows of one store, seen and changed by one write transaction."""
 
-    __slots__ = ("_bodies", "_databases", "_partitions", "_scopes", "_txn", "changed", "evicted")
+    __slots__ = ("_bodies", "_databases", "_finality", "_partitions", "_scopes", "_txn", "changed", "evicted")
 
     def __init__(self, txn: Transaction, databases: Databases) -> None:
         self._txn = txn
         self._databases = databases
         self._bodies = BodyRows(txn, databases)
+        self._finality = Finality(txn, databases)
         self._partitions = PartitionRows(txn, databases)
         self._scopes = ScopeRows(txn, databases)
         self.changed = False
@@ -64,16 +60,33 @@ class Rows:
         self.evicted = 0
         """Stores that were removed to make room."""
 
-    def hold(self, generations: Generations) -> bool:
-        """Whether none of `generations` has been raised since they were read. Raises Damaged."""
-        current = current_generations(self._txn, self._databases.generations, generations.names)
-        return same_generations(generations, current)
+    def admits(self, write: Write) -> bool:
+        """Whether nothing that `write` depends on was purged or deleted since it began. Raises Damaged."""
+        return self._finality.admits(write)
 
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
         """Give each named generation a new value."""
         self.changed = True
-        for name, value in values.items():
-            self._txn.put(name, encode_generation(value, at_ms), db=self._databases.generations)
+        self._finality.raise_generations(values, at_ms=at_ms)
+
+    def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
+        """Remove the entry with that id and the others of its Store, finally; return their keys."""
+        self.changed = True
+        prefix = self._txn.get(entry_id, db=self._databases.ids)
+        first = self._records(() if prefix is None else (bytes(prefix) + entry_id,))
+        store_ids = {record.store_id for record in first.values()}
+        rows = [row for store_id in store_ids for row in self._bodies.entries(store_id)]
+        records = self._records(rows) or first
+        self._remove_records(records)
+        for buried in {entry_id, *(row[ID_BYTES:] for row in records)}:
+            self._finality.bury(buried, at_ms=at_ms)
+        return [key_of(row, record) for row, record in records.items()]
+
+    def finish_removal(self, removal: Removal) -> None:
+        """Note that everything unreachable up to a raise was removed."""
+        for scope_key in removal.emptied:
+            self._txn.delete(scope_key, db=self._databases.scopes)
+        self.set_meta(META_SWEPT_RAISES, removal.raises.to_bytes(8, "big"))
 
     def file(self, prepared: Prepared) -> int:
         """File a write under each of its keys, in place of what was there; return its store id."""
@@ -134,7 +147,10 @@ class Rows:
         return len(records)
 
     def remove_expired(self, now_ms: int, *, limit: int) -> int:
-        """Remove at most `limit` of the entries that may be removed by now, oldest first; return how many."""
+        """Remove at most `limit` of what may be removed by now, oldest first; return how many.
+
+        Entries past their ttl, and tombstones that nobody can offend against any more.
+        """
         expired: list[tuple[bytes, bytes]] = []
         with self._txn.cursor(db=self._databases.expiry) as cursor:
             for view in cursor.iternext(keys=True, values=False):
@@ -143,12 +159,14 @@ class Rows:
                 if remove_ms > now_ms or len(expired) == limit:
                     break
                 expired.append((key, row))
-        records = self._records(row for _, row in expired)
+        records = self._records(row for _, row in expired if not is_tombstone(row))
         self.changed = self.changed or bool(expired)
         for key, row in expired:
             record = records.get(row)
             if record is not None and expiry_of(row, record) != key:
                 del records[row]  # a left-over of damage: the entry has another expiry row
+            if is_tombstone(row):
+                self._finality.unbury(row)
             self._txn.delete(key, db=self._databases.expiry)
         self._remove_records(records)
         return len(expired)

@@ -29,6 +29,8 @@ class SweeperStats:
     """Entries past their ttl that were removed."""
     evicted: int = 0
     """Stores that a lowered limit had no room for."""
+    unreachable: int = 0
+    """Entries that a purge had made unreachable."""
     readers: int = 0
     """Slots of killed readers that were freed."""
     failures: int = 0
@@ -39,9 +41,10 @@ class SweeperStats:
         """Return the counts after a step."""
         return replace(
             self,
-            steps=self.steps + (swept.expired + swept.evicted > 0),
+            steps=self.steps + (swept.expired + swept.evicted + swept.unreachable > 0),
             expired=self.expired + swept.expired,
             evicted=self.evicted + swept.evicted,
+            unreachable=self.unreachable + swept.unreachable,
             readers=self.readers + swept.readers,
             busy_seconds=self.busy_seconds + seconds,
         )

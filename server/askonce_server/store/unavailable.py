@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import NoReturn
 
 from askonce_server.core.entries import Write
@@ -26,6 +26,21 @@ class UnavailableStore:
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Refuse each write with STORE_FAILED."""
         return [RefusalReason.STORE_FAILED for _ in writes]
+
+    def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del values, at_ms
+        raise StoreUnavailable(self._problem)
+
+    def reach(self, names: Collection[bytes]) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del names
+        raise StoreUnavailable(self._problem)
+
+    def delete(self, entry_id: bytes, *, at_ms: int) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del entry_id, at_ms
+        raise StoreUnavailable(self._problem)
 
     def sweep(self, now_ms: int) -> NoReturn:
         """Raise StoreUnavailable."""

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 
 from askonce_server.ports import PartitionState
 from askonce_server.storage.v1.record_pb2 import EntryRecord, PartitionRecord, ScopeRecord, StoreRecord
+from askonce_server.store.finality import TOMBSTONE_MS
 from askonce_server.store.layout import (
     ID_BYTES,
     META_NEXT_SEQUENCE,
     META_NEXT_STORE_ID,
     SCHEMA,
+    TIME_BYTES,
     Databases,
     Transaction,
     body_row,
+    expiry_row,
+    is_tombstone,
     split_expiry_row,
     store_row,
     vector_row,
@@ -80,6 +84,8 @@ class Verification:
         self._txn = txn
         self._databases = databases
         self._expected = _Expected()
+        self._buried: dict[bytes, int] = {}
+        """When each tombstone is to be removed."""
 
     def findings(self) -> Iterator[Finding]:
         """Go through every row. Raises lmdb.Error when the file itself is damaged."""
@@ -90,6 +96,7 @@ class Verification:
         yield from self._vectors()
         yield from self._partitions()
         yield from self._scopes()
+        yield from self._tombstones()
         yield from self._expiry()
         yield from self._ids()
         yield from self._counters()
@@ -219,12 +226,20 @@ class Verification:
         for row, wanted in missing.items():
             yield Finding("scopes", row, "the scope's row is missing", _scope(row, wanted))
 
+    def _tombstones(self) -> Iterator[Finding]:
+        for row, value in self._walk("tombstones"):
+            remove_ms = self._buried[row] = int.from_bytes(value, "big") + TOMBSTONE_MS
+            if len(value) != TIME_BYTES or len(row) != ID_BYTES:
+                yield Finding("tombstones", row, "the tombstone is damaged", None)
+            elif self._get("expiry", expiry := expiry_row(remove_ms, row)) is None:
+                yield Finding("expiry", expiry, "the tombstone's expiry is missing", b"")
+
     def _expiry(self) -> Iterator[Finding]:
         for row, _ in self._walk("expiry"):
-            remove_ms, entry = split_expiry_row(row)
-            wanted = self._expected.remove_ms.get(entry)
+            remove_ms, named = split_expiry_row(row)
+            wanted = self._buried.get(named) if is_tombstone(named) else self._expected.remove_ms.get(named)
             if wanted is None or max(wanted, 0) != remove_ms:
-                yield Finding("expiry", row, "no entry expires then", None)
+                yield Finding("expiry", row, "nothing expires then", None)
 
     def _ids(self) -> Iterator[Finding]:
         for row, value in self._walk("ids"):

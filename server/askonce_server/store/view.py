@@ -12,11 +12,11 @@ from askonce_server.core.entries import Body, Entry, EntryKey
 from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.environment import OpenEnvironment
+from askonce_server.store.finality import Finality
 from askonce_server.store.hits import Hits
-from askonce_server.store.layout import Transaction, body_row, entry_row, vector_row
+from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
 from askonce_server.store.partitions import Partitions
-from askonce_server.store.records import decode_body, decode_record, entry_of
-from askonce_server.store.rows import current_generations
+from askonce_server.store.records import decode_body, decode_record, entry_of, key_of
 from askonce_server.store.seals import Damaged
 from askonce_server.store.snapshot import Snapshot
 
@@ -129,7 +129,7 @@ class LmdbReadView:
         if known is not None and self._txn is not None:
             return known
         try:
-            values = current_generations(self._open(), self._readers.databases.generations, wanted)
+            values = Finality(self._open(), self._readers.databases).generations(wanted)
         except (lmdb.Error, Damaged) as fault:
             raise self._readers.unreadable(fault) from fault
         self._known.keep_generations(wanted, values)
@@ -166,6 +166,10 @@ class LmdbReadView:
         if body is not None:
             self._known.keep_body(row, body)
         return body
+
+    def find(self, entry_id: bytes) -> Entry | None:
+        """Return the entry with that id, whatever its scope, or None."""
+        return self.measure(lambda txn: find_entry(txn, self._readers.databases, entry_id))
 
     def partition(self, partition: bytes) -> PartitionState:
         """Return the state of the partition."""
@@ -206,10 +210,18 @@ class LmdbReadView:
         """Return what `count` finds in the transaction."""
         try:
             return count(self._open())
-        except lmdb.Error as fault:
+        except (lmdb.Error, Damaged) as fault:
             raise self._readers.unreadable(fault) from fault
 
     def _open(self) -> Transaction:
         if self._txn is None:
             raise StoreUnavailable("the view of the store has ended")
         return self._txn
+
+
+def find_entry(txn: Transaction, databases: Databases, entry_id: bytes) -> Entry | None:
+    """Return the entry with that id, or None."""
+    prefix = txn.get(entry_id, db=databases.ids)
+    row = bytes(prefix or b"") + entry_id
+    record = None if prefix is None else decode_record(EntryRecord, row, txn.get(row, db=databases.entries))
+    return None if record is None else entry_of(key_of(row, record), record)

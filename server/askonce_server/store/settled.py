@@ -1,0 +1,52 @@
+"""What a store keeps for the processes that use it: proposed by each, settled by the first."""
+
+from __future__ import annotations
+
+from askonce_server.clock import Anchor
+from askonce_server.store.anchors import decode_anchor, encode_anchor
+from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY
+from askonce_server.store.rows import Rows
+from askonce_server.store.session import StoreSession
+
+
+class SettlingStore(StoreSession):
+    """A store that keeps a clock anchor and keys."""
+
+    def settle_anchor(self, proposed: Anchor) -> Anchor:
+        """Return the clock anchor kept for the boot of `proposed`; keep `proposed` when there is none.
+
+        Raises StoreUnavailable.
+        """
+        return self._ask(lambda rows, _: _settle_anchor(rows, proposed))
+
+    def settle_token_key(self, proposed: bytes) -> bytes:
+        """Return the key that signs fill tokens; keep `proposed` when there is none yet.
+
+        It lives as long as the store, so that tokens outlive a restart. Raises StoreUnavailable.
+        """
+        return self._settle(META_TOKEN_KEY, proposed)
+
+    def settle_guard_key(self, proposed: bytes) -> bytes:
+        """Return the key of the guards' tokens; keep `proposed` when there is none yet.
+
+        Raises StoreUnavailable.
+        """
+        return self._settle(META_GUARD_KEY, proposed)
+
+    def _settle(self, name: bytes, proposed: bytes) -> bytes:
+        return self._ask(lambda rows, _: _settle(rows, name, proposed))
+
+
+def _settle(rows: Rows, name: bytes, proposed: bytes) -> bytes:
+    kept = rows.meta(name)
+    if kept is None:
+        rows.set_meta(name, proposed)
+    return proposed if kept is None else kept
+
+
+def _settle_anchor(rows: Rows, proposed: Anchor) -> Anchor:
+    kept = decode_anchor(rows.meta(META_ANCHOR))
+    if kept is not None and kept.boot_id == proposed.boot_id:
+        return kept
+    rows.set_meta(META_ANCHOR, encode_anchor(proposed))
+    return proposed
