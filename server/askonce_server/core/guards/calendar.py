@@ -156,6 +156,11 @@ def named_day(word: str) -> str | None:
     return next((_ERRORS[shorter] for shorter in deletions(word) if shorter in _ERRORS), None)
 
 
+def is_moment(word: str, following: str) -> bool:
+    """Whether two words name a time that is no other's object: next month, this Friday, last summer."""
+    return word in _ORDER and (following in _SPANS or following in _SEASONS or bool(named_day(following)))
+
+
 def times(row: Scan, months: set[int], *, has_duration: bool) -> set[Mention]:
     """Return what a text says about when, as sides of lines that exclude each other."""
     found = {_mention("month", _MONTHS[month - 1]) for month in months if 0 < month < 13}
@@ -183,8 +188,7 @@ def _at_word(found: set[Mention], row: Scan, at: int, word: str) -> None:
     elif word in _WEEK:
         found.update(_mention("weekday", day) for day in _WEEK[word])
     elif word in _ORDER and at + 1 < len(row.words):
-        following = row.words[at + 1]
-        if following in _SPANS or following in _SEASONS or named_day(following):
+        if is_moment(word, row.words[at + 1]):
             found.add(_mention("order", _ORDER[word]))
     elif (day := named_day(word)) in _DAYS:
         found.add(_mention("weekday", str(day)))

@@ -12,7 +12,7 @@ from askonce_server.core.guards.reading import Reading, read
 from askonce_server.core.guards.settings import FRAMED_TEXT
 from askonce_server.core.guards.spelling import rough
 
-SCHEMA = 1
+SCHEMA = 2
 """Raised when features of an older version cannot be compared with new ones; word lists are part of it."""
 MAX_WORDS = 2048
 """Of a text with more content words only digests are kept, so that none but itself matches."""
@@ -68,6 +68,8 @@ class GuardFeatures(NamedTuple):
     """Content words, with repeats."""
     rough: Tokens = ()
     """The content words without numbers, as typing errors leave them; none of a text with many."""
+    joins: Tokens = ()
+    """The same for each two neighbours written as one word: gift cards, giftcards."""
     small: Tokens = ()
     """Verbs of every topic; in a text without content words, all that tell it from another such."""
     names: tuple[Tokens, ...] = ()
@@ -142,6 +144,7 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         rough=_hashed(token, "r:", [rough(word) for word in reading.plain])
         if len(words) <= _MAX_ROUGH
         else (),
+        joins=_hashed(token, "r:", reading.joins) if len(words) <= _MAX_ROUGH else (),
         small=_hashed(token, "w:", set(reading.small)),
         names=_names(reading.names.keys.values(), token),
         answers=_hashed(token, "", reading.names.answers),

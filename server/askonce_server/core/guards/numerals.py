@@ -42,6 +42,8 @@ MAGNITUDES: dict[str, int] = {
 }
 _SUFFIXES = {"k": 1000, "mn": 10**6, "bn": 10**9, "tn": 10**12, "mio": 10**6}
 _TIMES = {"twice": 2, "thrice": 3}
+_SOME = frozenset({"several", "multiple", "few"})
+"""Words for more than one, which match two and may go unsaid."""
 _CJK = {mark: value for value, mark in enumerate("零一二三四五六七八九十")} | {
     "两": 2,
     "兩": 2,
@@ -56,7 +58,9 @@ _MAX_DIGITS = 15
 """A longer row of digits is a name, not a value."""
 
 
-_NUMBER_WORDS = SMALL.keys() | MAGNITUDES.keys() | ORDINALS.keys() | _TIMES.keys() | {"half", "couple"}
+_NUMBER_WORDS = (
+    SMALL.keys() | MAGNITUDES.keys() | ORDINALS.keys() | _TIMES.keys() | _SOME | {"half", "couple", "more"}
+)
 
 
 @dataclass(slots=True)
@@ -71,6 +75,8 @@ class Numeral:
     """The word after its last."""
     vague: bool = False
     """Written as a word for one (`one`, `first`, `once`), which texts leave out or replace by an article."""
+    some: bool = False
+    """Whether it says that there is more than one, and hardly how many: a couple, several."""
     ordinal: bool = False
     name: bool = False
     """Whether it names more than it measures: a version, a phone number."""
@@ -124,10 +130,14 @@ def _worded(row: Scan, at: int) -> Numeral | None:
         return _spelled(row, at)
     if word in ORDINALS:
         return _ordinal(row, at)
+    if row.words[at : at + 3] == ["more", "than", "one"]:
+        return Numeral("2", at, at + 3, some=True)
+    if word in _SOME:
+        return None if row.words[at + 1 : at + 2] == ["choice"] else Numeral("2", at, at + 1, some=True)
     if word in _TIMES:
         return Numeral(str(_TIMES[word]), at, at + 1)
     if word == "couple" and row.words[at - 1 : at] == ["a"] and at + 1 < len(row.words):
-        return Numeral("2", at, at + (2 if row.words[at + 1] == "of" else 1))
+        return Numeral("2", at, at + (2 if row.words[at + 1] == "of" else 1), some=True)
     if word == "half" and at + 1 < len(row.words) and row.words[at + 1] in {"a", "an"}:
         size = MAGNITUDES.get(row.words[at + 2], 0) if at + 2 < len(row.words) else 0
         return Numeral(spell(size / 2 or 0.5), at, at + 3 if size else at + 2)

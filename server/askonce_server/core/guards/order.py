@@ -24,6 +24,17 @@ _NEAR = 6
 _OWNERS = frozenset("my your our their".split())
 _DROPPED = ARTICLES | AUXILIARIES | FILLERS | ADVERBS | NEGATIVES | _OWNERS
 _ENDS = PREPOSITIONS | CONNECTIVES | WH | {"that"}
+_PHRASAL = frozenset(
+    """
+    turn switch put take pick set look fill log sign shut pay give bring get call hand drop throw write check
+    send hold cut break clean clear close add start back plug wake point print scale speed slow split sum tidy
+    wrap top
+    """.split()
+)
+"""Verbs whose particle may stand before or behind their object."""
+_PARTICLES = frozenset("on off up down in out back over away".split())
+_SUBJECTS = frozenset("i we he she they".split())
+"""Pronouns that are nothing but subjects."""
 _PARTICIPLES = ("ed", "en", "wn", "ne", "nt", "id", "ought")
 
 
@@ -54,16 +65,23 @@ class Order:
         ]
 
 
-def order(row: Scan, stems: list[str], content: list[bool], known: set[str]) -> Order:
-    """Read the order of a row of stems. `content` says which carry a topic; `known` are names and kinds."""
+def order(row: Scan, stems: list[str], content: list[bool], *, known: set[str], moments: set[int]) -> Order:
+    """Read the order of a row of stems.
+
+    `content` says which carry a topic; `known` are names and kinds; at `moments` a time begins or has ended.
+    """
     found = Order()
     phrase: list[str] = []
+    told, particles = 0, _particles(row)
     for at, word in enumerate(row.words):
+        if at in particles:
+            continue
         if word == "by" and at and row.words[at - 1].endswith(_PARTICIPLES):
             found.passive = True
             continue
-        if at == 0 or _breaks(row, at) or word in HEADS or word in JOINTS or word in WH:
-            phrase = []
+        begins = at == 0 or _breaks(row, at) or word in HEADS or word in JOINTS or word in WH
+        if begins or ((at in moments or _is_subject(row, at)) and any(found.content[told:])):
+            phrase, told = [], len(found.content)
             found.phrases.append(phrase)
         if word in _DROPPED or word in JOINTS or not stems[at] or word.endswith("n't"):
             continue
@@ -71,11 +89,33 @@ def order(row: Scan, stems: list[str], content: list[bool], known: set[str]) -> 
         found.sequence.append(stems[at])
         found.content.append(content[at])
         if word in WH:
-            phrase = []
+            phrase, told = [], len(found.content)
             found.phrases.append(phrase)
     found.phrases = [phrase for phrase in found.phrases if phrase]
     _roles(found, row, stems, content, known)
     return found
+
+
+def _particles(row: Scan) -> set[int]:
+    """Return the particles of verbs, right behind them or at the end of their clause: turn the light off."""
+    found = set()
+    for at, word in enumerate(row.words):
+        if word not in _PHRASAL:
+            continue
+        for place in range(at + 1, min(at + _NEAR, len(row.words))):
+            if row.gaps[place] >= COMMA:
+                break
+            last = place + 1 == len(row.words) or row.gaps[place + 1] >= COMMA
+            if row.words[place] in _PARTICLES and (last or place == at + 1):
+                found.add(place)
+                break
+    return found
+
+
+def _is_subject(row: Scan, at: int) -> bool:
+    """Whether a word begins a clause: how do I report that I lost it."""
+    word = row.words[at]
+    return word in _SUBJECTS or (word == "you" and at > 0 and row.words[at - 1] in AUXILIARIES)
 
 
 def _breaks(row: Scan, at: int) -> bool:
@@ -94,8 +134,15 @@ def _roles(found: Order, row: Scan, stems: list[str], content: list[bool], known
             if at and targets and stems[at - 1] in known:
                 found.sources.add(stems[at - 1])
         elif word == "than":
-            found.lesser.update(_behind(row, stems, content, at))
+            found.lesser.update(_behind(row, stems, content, _last_head(words, at)))
             found.greater.update(stems[one] for one in range(max(0, at - 6), at) if content[one])
+
+
+def _last_head(words: list[str], at: int) -> int:
+    """Return the last of the prepositions that stand in a row from a place on: than in, than to."""
+    while at + 1 < len(words) and words[at + 1] in PREPOSITIONS:
+        at += 1
+    return at
 
 
 def _leads_to_thing(row: Scan, content: list[bool], at: int) -> bool:

@@ -81,7 +81,15 @@ def _one_frame(asked: GuardFeatures, stored: GuardFeatures) -> bool:
 def _replaced(asked: GuardFeatures, stored: GuardFeatures, most: int) -> bool:
     """Whether some words of each text are not in the other, but no more than `most`; misspelt ones are."""
     mine, theirs, _ = _residue(asked.rough, stored.rough)
+    if mine and theirs:
+        joined, parted = _written_as_one(asked, stored), _written_as_one(stored, asked)
+        mine, theirs = mine - joined - 2 * parted, theirs - parted - 2 * joined
     return 0 < mine <= most and 0 < theirs <= most and not set(asked.words).isdisjoint(stored.words)
+
+
+def _written_as_one(one: GuardFeatures, other: GuardFeatures) -> int:
+    """Count the words of one text that the other writes as two: giftcards, gift cards."""
+    return len(set(one.rough).difference(other.rough).intersection(other.joins))
 
 
 def _residue(asked: Tokens, stored: Tokens) -> tuple[int, int, int]:

@@ -144,9 +144,8 @@ def _count(row: Scan, found: Quantities, measured: list[_Measured]) -> None:
         levels = _levels(here, total)
         if end > here.end:
             levels = Levels(*[levels.exact] * 3)
-        found.add(
-            levels, here.start, end, vague=levels.bare == "n:1" and (here.one.vague or not here.one.ordinal)
-        )
+        one = levels.bare == "n:1" and (here.one.vague or not here.one.ordinal)
+        found.add(levels, here.start, end, vague=one or here.one.some)
         _note_unit(row, found, here, end)
         at = following
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from askonce_server.core.guards.affixes import NEGATING, is_joined, negated, swapped
-from askonce_server.core.guards.calendar import times
+from askonce_server.core.guards.calendar import is_moment, times
 from askonce_server.core.guards.contrasts import Contrasts, Found, Mention, loose_particles
 from askonce_server.core.guards.function_words import ADVERBS, FUNCTION, GENERIC, HEADS, PRONOUNS, SILENT, WH
 from askonce_server.core.guards.lexicon import alternatives
@@ -19,11 +19,13 @@ from askonce_server.core.guards.people import is_person
 from askonce_server.core.guards.quantities import Quantities, quantities
 from askonce_server.core.guards.questions import asks
 from askonce_server.core.guards.roots import root, side_root
-from askonce_server.core.guards.scan import HYPHEN, Scan, scan
-from askonce_server.core.guards.spelling import stem
+from askonce_server.core.guards.scan import HYPHEN, SPACE, Scan, scan
+from askonce_server.core.guards.spelling import rough, stem
 
 _CONTRASTS = Contrasts(p=(ACTIONS, QUALITIES), a=alternatives.KINDS, u=(alternatives.UNITS,))
 _MEMO = 1 << 14
+_FAR = 6
+"""Words that may part a verb from its particle."""
 _TELLING = (GENERIC | WH | PRONOUNS) - frozenset(
     "i me my tell say know want like need let ask this that it".split()
 )
@@ -50,6 +52,8 @@ class Reading(NamedTuple):
     """The roots of the content words, numbers too, in order."""
     plain: list[str]
     """Those of them that are no numbers and no words like now."""
+    joins: set[str]
+    """Neighbours written as one word, as typing errors leave them."""
     small: list[str]
     """Verbs of every topic; in a text without content words, all that tell it from another such."""
     names: Names
@@ -61,11 +65,13 @@ def read(text: str) -> Reading:
     row = scan(text)
     stems = [stem(word) for word in row.words]
     _join_negated(row, stems)
+    _turn_switches(row, stems)
     counts = quantities(row)
     named_things = _CONTRASTS.find(stems, row.gaps)
     opposed, known, units = (
         [one for one in named_things if one.mention.line.startswith(kind)] for kind in ("p:", "a:", "u:")
     )
+    opposed = [one for one in opposed if not _counts_apart(row, counts, one.start)]
     denial = negation(row, SILENT)
     roots = _roots(stems, counts, known)
     content = [
@@ -97,9 +103,10 @@ def read(text: str) -> Reading:
             for at, word in enumerate(roots)
             if content[at] and at not in counts.spelt and row.words[at] not in ADVERBS
         ],
+        joins=_joins(row),
         small=[stem(word) for word in row.words if word in (GENERIC if words else _TELLING)],
         names=named,
-        order=order(row, roots, content, things | named.keys.keys()),
+        order=order(row, roots, content, known=things | named.keys.keys(), moments=_moments(row, counts)),
     )
 
 
@@ -118,6 +125,37 @@ def _join_negated(row: Scan, stems: list[str]) -> None:
             stems[at - 1], stems[at] = f"{before}{stems[at]}", ""
         elif hyphen and (row.words[at] == "free" or len(row.forms[at - 1]) == 1):
             stems[at - 1], stems[at] = f"{stems[at - 1].removeprefix('letter-')}{stems[at]}", ""
+
+
+def _counts_apart(row: Scan, counts: Quantities, at: int) -> bool:
+    """Whether `different` stands behind a number, where it is no opposite: two different machines."""
+    return row.words[at] == "different" and any(end == at for _, end in counts.spelt.values())
+
+
+def _joins(row: Scan) -> set[str]:
+    """Return each two content words that stand together as the one word that they may be written as."""
+    words = [row.kinds[at] == "word" and is_topical(word) for at, word in enumerate(row.words)]
+    return {
+        rough(root(stem(row.words[at - 1] + row.words[at])))
+        for at in range(1, len(words))
+        if words[at] and words[at - 1] and HYPHEN <= row.gaps[at] <= SPACE
+    }
+
+
+def _turn_switches(row: Scan, stems: list[str]) -> None:
+    """Read `switch it off` as `turn it off`."""
+    for at, word in enumerate(stems):
+        if word == "switch" and {"on", "off"}.intersection(row.words[at + 1 : at + _FAR]):
+            stems[at] = "turn"
+
+
+def _moments(row: Scan, counts: Quantities) -> set[int]:
+    """Return where a time begins that may move through a sentence, such as next month, and where one ends."""
+    found = {end for spelt, end in counts.spelt.values() if spelt.startswith("clock:")}
+    for at in range(len(row.words) - 1):
+        if is_moment(row.words[at], row.words[at + 1]):
+            found.update((at, at + 2))
+    return found
 
 
 def _roots(stems: list[str], counts: Quantities, known: list[Found]) -> list[str]:

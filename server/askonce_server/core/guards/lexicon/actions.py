@@ -7,8 +7,8 @@ enable activate reactivate turn_on switch_on | disable deactivate turn_off switc
 allow permit allowed permitted | forbid ban banned prohibit prohibited disallow deny bar block
   forbidden outlaw
 allowed optional | required mandatory obligatory compulsory
-allow include cover covered | exclude excluded
-include included including inclusive | exclude excluded excluding exclusive except omit
+allow include cover covered | exclude excluded leave_out
+include included including inclusive | exclude excluded excluding exclusive except omit leave_out
 let allow | stop prevent
 increase raise bigger larger higher expand enlarge extend boost maximize | decrease reduce lower shrink
   smaller lessen diminish minimize

@@ -48,8 +48,7 @@ happen occur
 try attempt
 help assist aid support assistance
 use utilize employ
-need require
-necessary needed required mandatory compulsory
+need require necessary needed required mandatory compulsory obligatory
 want wish
 like enjoy
 prefer rather
@@ -227,7 +226,10 @@ tablet pill
 pain ache
 jab vaccine vaccination injection
 weather forecast
-abroad overseas
+abroad overseas international internationally
+certain sure
+reason purpose
+activate enable
 anywhere everywhere
 expiry expiration expire
 eligible qualified
