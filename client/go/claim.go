@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/askonce/askonce/client/go/streams"
 )
 
 const (
@@ -31,7 +33,7 @@ type Claim struct {
 }
 
 // Claim looks a request up like Lookup does. Callers of one process with identical requests come after one another:
-// while one of them fills a miss, the others wait for its answer, and then look it up.
+// while one of them fills a miss the others wait, and are given the answer that it stored: a hit that is Collapsed.
 func (c *Client) Claim(
 	ctx context.Context, descriptor Descriptor, options ...LookupOption,
 ) (*Claim, error) {
@@ -50,6 +52,9 @@ func (c *Client) Claim(
 			return c.lead(ctx, &request, mine)
 		}
 		how := others.wait(ctx, &request, deadline)
+		if how == fillStored {
+			return &Claim{Decision: others.collapsed(), client: c}, nil
+		}
 		shareable = how == fillAbandoned // then one of those who wait comes next
 		if how != fillUndecided {
 			deadline = time.Now().Add(c.budgetOf(&request))
@@ -80,8 +85,13 @@ func (c *Client) lead(ctx context.Context, r *LookupRequest, mine *fill) (*Claim
 func (c *Claim) Store(
 	ctx context.Context, response UpstreamResponse, options ...StoreOption,
 ) (*StoreResult, error) {
-	defer c.settle(fillOver)
-	return c.client.Store(context.WithoutCancel(ctx), c.Decision, response, options...)
+	defer c.settle(fillOver) // also when something in the Store panics
+	stored, err := c.client.Store(context.WithoutCancel(ctx), c.Decision, response, options...)
+	if stored.Stored() && c.fill != nil && !c.done {
+		c.fill.decision, c.fill.response, c.fill.stored = c.Decision, response, stored
+		c.settle(fillStored)
+	}
+	return stored, err
 }
 
 // Abandon gives the claim back, since there is no answer to store: the lease, if this caller has one, and the turn.
@@ -107,7 +117,7 @@ func (c *Claim) settle(how ending) {
 // keyOfFill identifies a request among those of this process; false when it has to be looked up for itself: only an
 // ordinary Lookup may be answered by what another one brought.
 func keyOfFill(r *LookupRequest) ([sha256.Size]byte, bool) {
-	if r.Controls != nil && r.Controls.Mode != 0 && r.Controls.Mode != ModeDefault {
+	if c := r.Controls; c != nil && (c.Mode != 0 && c.Mode != ModeDefault || c.MinFresh != 0) {
 		return [sha256.Size]byte{}, false
 	}
 	named := *r
@@ -125,7 +135,8 @@ type ending int
 
 const (
 	fillUndecided ending = iota // the time for a Lookup was over before anything was known
-	fillOver                    // there is an answer, or none is to be had by waiting
+	fillStored                  // there is an answer for all
+	fillOver                    // none is to be had by waiting
 	fillAbandoned               // the provider failed, or its caller has gone
 )
 
@@ -134,7 +145,45 @@ type fill struct {
 	key     [sha256.Size]byte
 	decided chan struct{} // closed when it is a miss that will be filled
 	settled chan struct{} // closed at the end
-	how     ending        // to be read after settled
+	how     ending        // this and the following are to be read after settled
+
+	decision *Decision
+	response UpstreamResponse
+	stored   *StoreResult
+}
+
+// collapsed returns the decision of a caller that waited for the answer which was stored.
+func (f *fill) collapsed() *Decision {
+	answer, now := f.response, time.Now()
+	candidate := &Candidate{
+		StoreTime:         now,
+		ExpireTime:        f.stored.ExpireTime,
+		SourceRequestID:   answer.SourceRequestID,
+		Stream:            ShapeJSON,
+		ContainsToolCalls: answer.ContainsToolCalls,
+		Usage:             answer.Usage,
+		CostAvoidedUSD:    answer.CostUSD,
+		Body:              &Body{Data: answer.Body, ContentType: answer.ContentType},
+	}
+	if streams.IsStream(answer.Body) {
+		candidate.Stream = ShapeStream
+	}
+	if !answer.RequestStartTime.IsZero() {
+		candidate.Age = max(now.Sub(answer.RequestStartTime), 0)
+	}
+	if !candidate.ExpireTime.IsZero() {
+		candidate.TTLLeft = candidate.ExpireTime.Sub(now)
+	}
+	decision := &Decision{
+		Outcome: OutcomeHit, Candidate: candidate, Collapsed: true, RuleID: f.decision.RuleID,
+		CacheStatus: "askonce; fwd=miss; collapsed", BodyOmitted: f.decision.BodyOmitted,
+	}
+	if len(f.stored.Entries) > 0 {
+		first := f.stored.Entries[0]
+		decision.Kind, candidate.EntryID = first.Kind, first.EntryID
+		candidate.EntrySHA7 = string(first.EntryID[:min(7, len(first.EntryID))])
+	}
+	return decision
 }
 
 // wait waits until the fill is over; for its decision no longer than until deadline, which is that of a Lookup.

@@ -96,8 +96,16 @@ func TestAHundredCallersWithOneRequestCallTheProviderOnce(t *testing.T) {
 	if p.calls.Load() != 1 || hits != 99 {
 		t.Fatalf("the provider was called %d times, %d hits", p.calls.Load(), hits)
 	}
-	if decided := len(fake.Lookups()); decided != 100 { // every request was decided, and so counted, once
-		t.Fatalf("%d decisions for 100 requests", decided)
+	if asked := len(fake.Calls()); asked != 2 { // a Lookup and a Store
+		t.Fatalf("%d calls for 100 requests: %v", asked, fake.Calls())
+	}
+	again := look(t, fake.Client, hello("hi"))
+	for _, got := range results {
+		if d := got.Decision; d.Hit() && (!d.Collapsed || d.Candidate.EntryID != again.Candidate.EntryID ||
+			d.Kind != askonce.MatchExact || *d.Candidate.Usage != *again.Candidate.Usage ||
+			d.CacheStatus != "askonce; fwd=miss; collapsed" || d.Candidate.Stream != askonce.ShapeJSON) {
+			t.Fatalf("%+v %+v", d, d.Candidate)
+		}
 	}
 }
 

@@ -33,11 +33,11 @@ func (c *Client) lookup(ctx context.Context, r *LookupRequest) (*Decision, error
 func (c *Client) decide(ctx context.Context, r *LookupRequest) (*Decision, *Error) {
 	crowded := c.inFlight.Add(1) > 1
 	defer c.inFlight.Add(-1)
-	if !crowded || !c.settings.coalescing || r.WaitForFill > 0 || carriesMetadata(ctx) {
+	if !c.settings.coalescing || r.WaitForFill > 0 || carriesMetadata(ctx) {
 		return c.decideAlone(ctx, r)
 	}
 	ask := c.decideAlone
-	if c.rulebook.deterministic(ctx, &r.Descriptor) {
+	if deterministic := c.rulebook.deterministic(ctx, &r.Descriptor); crowded && deterministic {
 		ask = c.gathering.decide
 	}
 	decision, failed := ask(ctx, r)
