@@ -1,124 +1,58 @@
-package main
+// Package openaigo_test asks a gateway through the official OpenAI SDK for Go. It is started by test_openai_go.py,
+// which says where the gateway and the fake provider are.
+package openaigo_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
-
-	askonce "github.com/askonce/askonce/client/go"
-	"github.com/askonce/askonce/client/go/internal/sidecar"
 )
 
-const fakeProvider = "../../../../tests/gateways/fake_provider.py"
-
-// provider is tests/gateways/fake_provider.py in a process of its own.
+// provider is the fake provider, tests/gateways/fake_provider.py.
 type provider struct {
 	t   *testing.T
 	url string
 }
 
-func startProvider(t *testing.T) *provider {
-	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3: it runs the fake provider")
-	}
-	if _, err := os.Stat(fakeProvider); err != nil {
-		t.Skip("no fake provider: this is not the whole repository")
-	}
-	process := exec.Command(python, fakeProvider)
-	input, err := process.StdinPipe() // it ends with its input
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := process.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = input.Close(), process.Wait() })
-	url, err := bufio.NewReader(output).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &provider{t, strings.TrimSpace(url)}
-}
-
-func (p *provider) behave(how string) {
+func (p *provider) request(method, path, body string) []byte {
 	p.t.Helper()
-	answer, err := http.Post(p.url+"/control", "application/json", strings.NewReader(how))
+	request, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	_ = answer.Body.Close()
-}
-
-// calls returns how often it was asked since the last time.
-func (p *provider) calls() int {
-	p.t.Helper()
-	answer, err := http.Get(p.url + "/calls")
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	raw, _ := io.ReadAll(answer.Body)
-	var calls []any
-	if err := json.Unmarshal(raw, &calls); err != nil {
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
 		p.t.Fatal(err)
 	}
-	forget, _ := http.NewRequest(http.MethodDelete, p.url+"/calls", nil)
-	if answer, err := http.DefaultClient.Do(forget); err != nil {
-		p.t.Fatal(err)
-	} else {
-		_ = answer.Body.Close()
-	}
-	return len(calls)
+	return raw
 }
 
-var rules = []any{map[string]any{
-	"id": "everything", "scope": []string{"tenant"}, "eligibility": map[string]any{"sampling": "all"},
-}}
+func (p *provider) behave(how string) { p.request(http.MethodPost, "/control", how) }
 
-// startGateway returns an OpenAI client of a gateway in front of a real sidecar and a fake provider.
-func startGateway(t *testing.T) (*openai.Client, *provider) {
-	t.Helper()
-	server, upstream := sidecar.Start(t, rules), startProvider(t)
-	cache, err := askonce.New(server.Target, askonce.WithBudget(10*time.Second))
-	if err != nil {
-		t.Fatal(err)
+// calls returns how often it was asked since the last time.
+func (p *provider) calls() int {
+	var calls []any
+	if err := json.Unmarshal(p.request(http.MethodGet, "/calls", ""), &calls); err != nil {
+		p.t.Fatal(err)
 	}
-	config := &Config{
-		Keys:      map[string]string{"sk-acme": "acme"},
-		Providers: map[string]Provider{"openai": {Dialect: "openai", URL: upstream.url}},
-		Routes: map[string][]Route{
-			"smart": {{Provider: "openai", Model: "gpt-4o"}}, "embed": {{Provider: "openai", Model: "text-embedding-3"}},
-		},
-	}
-	gateway := httptest.NewServer(newGateway(config, cache))
-	t.Cleanup(func() {
-		gateway.Close()
-		_ = cache.Close()
-	})
-	client := openai.NewClient(
-		option.WithBaseURL(gateway.URL+"/v1"), option.WithAPIKey("sk-acme"), option.WithMaxRetries(0))
-	return &client, upstream
+	p.request(http.MethodDelete, "/calls", "")
+	return len(calls)
 }
 
 // twice asks twice, and fails unless the provider was asked once and both answers are the same.
@@ -142,8 +76,13 @@ func twice[T any](t *testing.T, upstream *provider, ask func() (T, error)) T {
 }
 
 func TestTheOpenAISDKGetsTheSameObjectsFromTheCache(t *testing.T) {
-	client, upstream := startGateway(t)
-	ctx := context.Background()
+	gateway, ctx := os.Getenv("GATEWAY_URL"), context.Background()
+	if gateway == "" {
+		t.Skip("no gateway: run tests/gateways/test_openai_go.py")
+	}
+	upstream := &provider{t, os.Getenv("PROVIDER_URL")}
+	client := openai.NewClient(
+		option.WithBaseURL(gateway+"/v1"), option.WithAPIKey("sk-acme"), option.WithMaxRetries(0))
 	chat := openai.ChatCompletionNewParams{
 		Model: "smart", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Capital of France?")},
 	}
@@ -218,14 +157,4 @@ func TestTheOpenAISDKGetsTheSameObjectsFromTheCache(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
-}
-
-func TestTheConfigurationBesideTheGatewayIsOne(t *testing.T) {
-	config, err := readConfig("gateway.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config.Keys["sk-acme"] != "acme" || config.Routes["smart"][1].Provider != "backup" {
-		t.Errorf("%+v", config)
-	}
 }
