@@ -30,13 +30,19 @@ OPTIONS = (
 @contextmanager
 def decisions(target: str | None) -> Iterator[tuple[str, DecisionServiceStub]]:
     """Open the decision service at `target`, else at the default. Raises Failed for what is no address."""
-    said = target or default_target(os.environ)
-    try:
-        address = str(parse_address(said))
-    except ValueError as error:
-        raise misused(f"target {said!r} {error}") from None
-    with grpc.insecure_channel(address, options=OPTIONS) as channel:
+    with channel_to(target or default_target(os.environ)) as (address, channel):
         yield address, DecisionServiceStub(channel)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def channel_to(target: str) -> Iterator[tuple[str, grpc.Channel]]:
+    """Open a channel to `target`. Raises Failed for what is no address."""
+    try:
+        address = str(parse_address(target))
+    except ValueError as error:
+        raise misused(f"target {target!r} {error}") from None
+    with grpc.insecure_channel(address, options=OPTIONS) as channel:
+        yield address, channel
 
 
 def call(address: str, send: Callable[[], Reply]) -> Reply:

@@ -16,6 +16,7 @@ from askonce_server.cli.embed import embed
 from askonce_server.cli.explain_key import explain_key
 from askonce_server.cli.failure import Failed
 from askonce_server.cli.lookup import lookup
+from askonce_server.cli.operate import delete, entry, purge
 from askonce_server.cli.serve import serve
 from askonce_server.cli.similar import similar
 from askonce_server.cli.store import store
@@ -64,6 +65,9 @@ app.command(no_args_is_help=False)(serve)
 app.command()(lookup)
 app.command()(store)
 app.command("explain-key")(explain_key)
+app.command()(purge)
+app.command()(delete)
+app.command()(entry)
 app.command()(embed)
 app.command()(similar)
 app.command()(demo)

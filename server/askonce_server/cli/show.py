@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from askonce.v1.decision_pb2 import Candidate, Decision, MatchKind, Outcome
+from askonce.v1.admin_service_pb2 import DeleteEntryResponse, GetEntryResponse, PurgeResponse
+from askonce.v1.decision_pb2 import Candidate, Decision, MatchKind, Outcome, Zone
 from askonce.v1.decision_service_pb2 import StoreOutcome, StoreResponse
 from askonce.v1.reason_pb2 import BypassReason, DenyReason, RefusalReason
 from askonce_server.config.quantities import format_size
@@ -54,6 +55,25 @@ def show_decision(decision: Decision) -> None:
     _print(rows)
 
 
+def show_purged(purged: PurgeResponse) -> None:
+    """Print what a purge covered as a table."""
+    gone = _moment(purged.rows_gone_by) if purged.HasField("rows_gone_by") else "never: this was a dry run"
+    rows = [("unreachable entries", str(purged.entries)), ("rows gone by", gone)]
+    _print([*rows, ("rules not covered", ", ".join(purged.uncovered_rules))])
+
+
+def show_deleted(deleted: DeleteEntryResponse) -> None:
+    """Print which entries were deleted as a table."""
+    rows = [(_name(MatchKind, one.kind), one.entry_id) for one in deleted.entries]
+    _print(rows or [("deleted", "nothing: no entry has that id")])
+
+
+def show_entry(found: GetEntryResponse) -> None:
+    """Print what is known of an entry as a table."""
+    rows = [("kind", _name(MatchKind, found.kind)), ("rule", found.rule_id)]
+    _print([*rows, *_candidate(found.entry), ("body", format_size(found.body_bytes))])
+
+
 def show_stored(stored: StoreResponse) -> None:
     """Print what became of a Store as a table."""
     rows = [
@@ -77,6 +97,7 @@ def _candidate(candidate: Candidate) -> list[Row]:
         usage = f"{candidate.usage.input_tokens} in, {candidate.usage.output_tokens} out"
     return [
         ("entry", candidate.entry_id),
+        ("similarity", _similarity(candidate)),
         ("scope", candidate.scope_sha7),
         ("age", _seconds(candidate.age)),
         ("fresh for", _seconds(candidate.ttl_left)),
@@ -87,6 +108,16 @@ def _candidate(candidate: Candidate) -> list[Row]:
         ("avoided", f"${candidate.cost_avoided_usd:g}" if candidate.HasField("cost_avoided_usd") else ""),
         ("body", body),
     ]
+
+
+def _similarity(candidate: Candidate) -> str:
+    if not candidate.HasField("similarity"):
+        return ""
+    zone = _name(Zone, candidate.zone).lower()
+    said = f"{candidate.similarity:.4f}, {zone} (served at {candidate.threshold:g})"
+    if candidate.verifier:
+        said += f", {'confirmed' if candidate.verified else 'not confirmed'} by {candidate.verifier}"
+    return said
 
 
 def _print(rows: Iterable[Row]) -> None:

@@ -39,7 +39,8 @@ def digest(tag: str, *parts: bytes) -> bytes:
     return sha256(_tag(tag) + frame(*parts)).digest()
 
 
-_EVERYTHING = digest("generation", b"everything")
+EVERYTHING = digest("generation", b"everything")
+"""The name of everybody's generation."""
 _LENGTH_16, _LENGTH_32 = _LENGTH(16), _LENGTH(32)
 _ENTRY_HEAD = _tag("entry") + _LENGTH_32
 
@@ -129,16 +130,21 @@ def generation_names(rule: Rule, descriptor: Descriptor, *, root: bytes) -> tupl
     upstream = descriptor.requested if policy.identity is Identity.TARGET else descriptor.served
     scope = descriptor.scope
     return (
-        _EVERYTHING,
+        EVERYTHING,
         model_generation(upstream.provider, upstream.model),
         *(dim_generation(name, scope[name]) for name in rule.scope),
-        digest("generation", b"scope", root),
+        scope_generation(root),
     )
 
 
 def model_generation(provider: str, model: str) -> bytes:
     """Return the name of a model's generation."""
     return digest("generation", b"model", provider.encode(), model.encode())
+
+
+def scope_generation(root: bytes) -> bytes:
+    """Return the name of a whole scope's generation; `root` is its scope root."""
+    return digest("generation", b"scope", root)
 
 
 def dim_generation(name: str, value: str) -> bytes:

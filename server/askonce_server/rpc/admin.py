@@ -8,16 +8,20 @@ from typing import Any
 
 import grpc
 
-from askonce.v1 import admin_service_pb2
+from askonce.v1 import admin_service_pb2, decision_pb2
 from askonce_server.core.keys import KEY_SCHEMA
 from askonce_server.core.rules import Rule
 from askonce_server.ports import Embedder, EmbedderFailed, EntryStore, StoreUnavailable
+from askonce_server.rpc import encode
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
-from askonce_server.rpc.status import NotYet
+from askonce_server.rpc.purging import entry_id, purge_target
+from askonce_server.rpc.status import NotFound, NotYet
+from askonce_server.service.admin import AdminService
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.tallies import Tallies, total
 
 SERVICE = "askonce.v1.AdminService"
+_NO_ENTRY = "no entry has that id: it expired, was evicted, purged or deleted, or never was"
 
 
 class AdminServicer:
@@ -32,6 +36,7 @@ class AdminServicer:
         *,
         version: str,
         store: EntryStore,
+        upkeep: AdminService,
         rules: Callable[[], Sequence[Rule]],
         embedders: Sequence[tuple[str, Embedder]],
         tallies: Tallies,
@@ -40,6 +45,7 @@ class AdminServicer:
     ) -> None:
         self._version = version
         self._store = store
+        self._upkeep = upkeep
         self._rules = rules
         self._embedders = embedders
         """Each behind the name of its kind."""
@@ -54,9 +60,9 @@ class AdminServicer:
             {
                 "GetServerInfo": self.get_server_info,
                 "GetStats": self.get_stats,
-                "GetEntry": not_yet("GetEntry"),
-                "DeleteEntry": not_yet("DeleteEntry"),
-                "Purge": not_yet("Purge"),
+                "GetEntry": self.get_entry,
+                "DeleteEntry": self.delete_entry,
+                "Purge": self.purge,
                 "Explain": not_yet("Explain"),
             },
             faults=self._faults,
@@ -69,6 +75,39 @@ class AdminServicer:
         A client has to know which rules may embed: it leaves those out of the batches it makes by itself.
         """
         return handler(SERVICE, {"GetServerInfo": self.get_server_info}, faults=self._faults, gate=gate)
+
+    def get_entry(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
+        """Answer GetEntry: what is known of an entry, without its body."""
+        request = parse(admin_service_pb2.GetEntryRequest, raw)
+        found = self._upkeep.entry(entry_id(request.entry_id))
+        if found is None:
+            raise NotFound(_NO_ENTRY)
+        return admin_service_pb2.GetEntryResponse(
+            kind=found.key.matcher.value,
+            entry=decision_pb2.Candidate(**encode.entry(found, now_ms=self._upkeep.now_ms())),
+            rule_id=found.answer.rule_id,
+            body_bytes=found.body_bytes,
+        ).SerializeToString()
+
+    def delete_entry(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
+        """Answer DeleteEntry: the entries of the same Store go together."""
+        request = parse(admin_service_pb2.DeleteEntryRequest, raw)
+        deleted = self._upkeep.delete(entry_id(request.entry_id))
+        response = admin_service_pb2.DeleteEntryResponse()
+        for key in deleted:
+            response.entries.add(kind=key.matcher.value, entry_id=key.entry_id.hex())
+        return response.SerializeToString()
+
+    def purge(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
+        """Answer Purge: at once, in every worker, and for good."""
+        request = parse(admin_service_pb2.PurgeRequest, raw)
+        purged = self._upkeep.purge(purge_target(request), dry_run=request.dry_run)
+        response = admin_service_pb2.PurgeResponse(
+            entries=purged.entries, uncovered_rules=purged.uncovered_rules
+        )
+        if purged.rows_gone_by_ms:
+            response.rows_gone_by.FromMilliseconds(purged.rows_gone_by_ms)
+        return response.SerializeToString()
 
     def get_server_info(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
         """Answer GetServerInfo."""

@@ -7,6 +7,7 @@ from typing import Any
 from askonce.v1 import decision_pb2, decision_service_pb2
 from askonce_server.core import cache_status
 from askonce_server.core.decision import Candidate, Decision, Nearness
+from askonce_server.core.entries import Entry
 from askonce_server.core.freshness import age_ms
 from askonce_server.core.reasons import BypassReason, Outcome
 from askonce_server.service.store import Stored
@@ -37,6 +38,11 @@ def decision(found: Decision, *, decision_id: str, fill_token: bytes = b"") -> d
         "conversation_anchor": found.anchor,
         "embed_cost_usd": found.embed_cost_usd,
     }
+
+
+def entry(found: Entry, *, now_ms: int) -> dict[str, Any]:
+    """Return the fields of a Candidate for an entry that an operator asks for."""
+    return _candidate(Candidate(found), Decision(Outcome.MISS, now_ms))
 
 
 def failed(*, decision_id: str) -> dict[str, Any]:

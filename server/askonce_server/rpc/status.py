@@ -11,6 +11,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from askonce.v1 import decision_service_pb2
 from askonce_server.core.errors import MalformedRequest, Violation
+from askonce_server.ports import StoreUnavailable
 
 DOMAIN = "askonce"
 _DETAILS_KEY = "grpc-status-details-bin"
@@ -48,9 +49,15 @@ class Unauthenticated(Exception):
     """The caller did not show what it must show."""
 
 
+class NotFound(Exception):
+    """What the caller names is not there."""
+
+
 def is_told(error: Exception) -> bool:
     """Whether the caller is told what is wrong. Anything else is a fault inside, to be logged."""
-    return isinstance(error, MalformedRequest | TooLarge | NotYet | Draining | Unauthenticated)
+    return isinstance(
+        error, MalformedRequest | TooLarge | NotYet | NotFound | Draining | Unauthenticated | StoreUnavailable
+    )
 
 
 def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
@@ -70,6 +77,10 @@ def to_status(error: Exception) -> status_pb2.Status:
         return _status(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error), "TOO_LARGE", sizes)
     if isinstance(error, NotYet):
         return _status(grpc.StatusCode.UNIMPLEMENTED, str(error), "NOT_YET_IMPLEMENTED", {})
+    if isinstance(error, NotFound):
+        return _status(grpc.StatusCode.NOT_FOUND, str(error), "NOT_FOUND", {})
+    if isinstance(error, StoreUnavailable):
+        return _status(grpc.StatusCode.UNAVAILABLE, str(error), "STORE_FAILED", {})
     if isinstance(error, Draining):
         return _status(grpc.StatusCode.UNAVAILABLE, str(error), "DRAINING", {})
     if isinstance(error, Unauthenticated):
