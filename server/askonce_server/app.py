@@ -23,6 +23,7 @@ from askonce_server import assembly
 from askonce_server.config.address import Address
 from askonce_server.config.convert import core_rules
 from askonce_server.config.model import Config, TlsSection
+from askonce_server.config.quantities import ONE_MS
 from askonce_server.config.reload import ConfigFile
 from askonce_server.core.rules import Rule
 from askonce_server.reloading import Reloading
@@ -34,6 +35,7 @@ from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
 from askonce_server.rpc.permits import MIN_WAITERS, Limits
+from askonce_server.service.admin import AdminService
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
@@ -120,17 +122,30 @@ class Sidecar:
             tallies=tallies,
             faults=faults,
         )
-        self._admin = admin.AdminServicer(
-            version=version("askonce-server"),
-            store=self.store,
-            rules=lambda: self.rules,
-            embedders=[(config.embedders[one.name].kind, one) for one in self._models.embedders.values()],
-            tallies=tallies,
-            faults=faults,
-            started=None if worker is None else worker.started,
-        )
+        self._admin = self._operators(shared, None if worker is None else worker.started)
         self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []
+
+    def _operators(self, shared: Shared, started: float | None) -> admin.AdminServicer:
+        """Return what operators talk to; `started` is when the server did, if this is a worker of it."""
+        config, embedders = self._config, self._models.embedders.values()
+        upkeep = AdminService(
+            store=self.store,
+            clock=shared.clock,
+            randomness=SystemRandomness(),
+            rules=shared.rules,
+            purge_within_ms=config.sweep.purge_within // ONE_MS,
+        )
+        return admin.AdminServicer(
+            version=version("askonce-server"),
+            store=self.store,
+            upkeep=upkeep,
+            rules=shared.rules,
+            embedders=[(config.embedders[one.name].kind, one) for one in embedders],
+            tallies=shared.tallies,
+            faults=shared.faults,
+            started=started,
+        )
 
     def start(self) -> None:
         """Listen and serve. Raises ListenError; nothing is left behind then."""

@@ -134,7 +134,7 @@ class TestServe:
 
         served = []
         app = ModuleType("askonce_server.app")
-        app.serve = lambda config: served.append(config) or 7
+        app.serve = lambda config, file=None: served.append(config) or 7
         monkeypatch.setitem(sys.modules, "askonce_server.app", app)
         monkeypatch.setattr(askonce_server, "app", app, raising=False)
         return served

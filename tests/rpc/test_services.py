@@ -18,9 +18,6 @@ from rpc.requests import describe
 
 LATER = [
     ("stub", "RecordFeedback", decision_service_pb2.RecordFeedbackRequest(verdict=1, entry_id="a" * 64)),
-    ("admin", "GetEntry", admin_service_pb2.GetEntryRequest(entry_id="a" * 64)),
-    ("admin", "DeleteEntry", admin_service_pb2.DeleteEntryRequest(entry_id="a" * 64)),
-    ("admin", "Purge", admin_service_pb2.PurgeRequest(everything=admin_service_pb2.Everything())),
     ("admin", "Explain", admin_service_pb2.ExplainRequest()),
     ("admin", "GetStats", admin_service_pb2.GetStatsRequest(rule_id="default")),
     ("admin", "GetStats", admin_service_pb2.GetStatsRequest(since=Timestamp(seconds=1))),

@@ -97,7 +97,7 @@ class TlsSection(Section):
 class AdminSection(Section):
     """The listener for operators.
 
-    In this version it tells what the server is and what it counted; it does not purge, delete or explain yet.
+    It tells what the server is and what it counted, and purges and deletes entries; it does not explain yet.
     """
 
     tls: TlsSection | None = None
@@ -132,6 +132,16 @@ class StoreSection(Section):
         if value in ("valkey", "redis"):
             raise ValueError(f"{value} is not yet supported: use lmdb")
         return value
+
+
+SECOND, WEEK = timedelta(seconds=1), timedelta(days=7)
+
+
+class SweepSection(Section):
+    """How the store is kept clean."""
+
+    purge_within: Annotated[Time, AfterValidator(Between(SECOND, WEEK))] = timedelta(minutes=10)
+    """How long what a purge made unreachable may stay on the disk: what a purge promises, and is told of."""
 
 
 class IndexSection(Section):
@@ -188,6 +198,8 @@ class Config(Section):
     """How many calls are worked on at once."""
     store: StoreSection = Field(default_factory=StoreSection)
     """Where answers are kept."""
+    sweep: SweepSection = Field(default_factory=SweepSection)
+    """How the store is kept clean."""
     index: IndexSection = Field(default_factory=IndexSection)
     """Where near requests are looked for."""
     fill_token_key_env: EnvName | None = None

@@ -83,7 +83,7 @@ class AdminServicer:
         if found is None:
             raise NotFound(_NO_ENTRY)
         return admin_service_pb2.GetEntryResponse(
-            kind=found.key.matcher.value,
+            kind=decision_pb2.MatchKind.Name(found.key.matcher.value),
             entry=decision_pb2.Candidate(**encode.entry(found, now_ms=self._upkeep.now_ms())),
             rule_id=found.answer.rule_id,
             body_bytes=found.body_bytes,
