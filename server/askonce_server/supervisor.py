@@ -19,7 +19,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from askonce_server.config.load import ConfigError
 from askonce_server.config.model import Config
+from askonce_server.config.reload import ConfigFile
 from askonce_server.rpc.sockets import ListenError
 from askonce_server.store import StoreSettings
 from askonce_server.store.holding import StoreHold
@@ -89,8 +91,8 @@ class Supervisor:
 
     def __init__(self, config: Config, *, file: Path | None, text: str, wakeup: socket.socket) -> None:
         self._config = config
-        self._file = file
         self._text = text
+        self._file = None if file is None else ConfigFile(file, text=text, config=config, environ=os.environ)
         self._wakeup = wakeup
         self._instance = secrets.token_hex(8)
         self._started = time.monotonic()
@@ -123,6 +125,7 @@ class Supervisor:
                     return 1
                 self._lead_clients()
                 self._hold.look()
+                self._look_at_file()
             return self._stop()
         finally:
             for child in self._children:
@@ -152,8 +155,9 @@ class Supervisor:
             started=self._started,
             listen=tuple(one.of(number) for one in self._listen),
             admin=tuple(one.of(number) for one in self._admin),
-            file=None if self._file is None else str(self._file),
+            file=None if self._file is None else str(self._file.path),
             text=self._text,
+            rules=self._text if self._file is None else self._file.text,
         )
 
     def _watch(self) -> None:
@@ -215,6 +219,12 @@ class Supervisor:
         if problem not in (None, self._link_problem):
             _log.error("%s", problem)
         self._link_problem = problem
+
+    def _look_at_file(self) -> None:
+        """Remember what could be used last, for a worker that starts when that has been spoilt."""
+        if self._file is not None:
+            with suppress(ConfigError):
+                self._file.look()
 
     def _reload(self) -> None:
         """Let every worker read the configuration again. One that does not serve yet will do so by itself."""

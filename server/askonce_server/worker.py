@@ -41,11 +41,11 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
     from askonce_server.workers.counts import Kind, SharedCounts  # noqa: PLC0415
     from askonce_server.workers.identity import Worker  # noqa: PLC0415
 
-    config = (
-        load(None, os.environ)
-        if orders.file is None
-        else load_text(orders.text, name=orders.file, environ=os.environ)
-    )
+    config = load(None, os.environ)
+    if orders.file is not None:
+        config = load_text(orders.text, name=orders.file, environ=os.environ)
+        now = load_text(orders.rules, name=orders.file, environ=os.environ)
+        config = config.model_copy(update={"rules": now.rules})
     update: dict[str, object] = {"listen": tuple(parse_address(one) for one in orders.listen)}
     if config.admin is not None:
         addresses = tuple(parse_address(one) for one in orders.admin)
@@ -61,7 +61,7 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
     os.close(descriptor)
     file = None
     if orders.file is not None:
-        file = ConfigFile(Path(orders.file), text=orders.text, config=config, environ=os.environ)
+        file = ConfigFile(Path(orders.file), text=orders.rules, config=config, environ=os.environ)
     return app.serve(config.model_copy(update=update), file=file, worker=worker)
 
 

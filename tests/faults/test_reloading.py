@@ -152,3 +152,23 @@ def test_every_worker_takes_it_over(folder):
                     process.log.read_text,
                 )
         assert process.terminate() == 0
+
+
+def test_a_worker_that_starts_late_goes_by_what_the_others_took_over(folder):
+    """Neither by what the server was started with, nor by mistakes that nobody took over."""
+    place = Place(folder, rules=[RULE], workers=2)
+    with sidecar(place) as process:
+        process.wait_until_serving().close()
+        wait_until(lambda: sum(line.endswith(") serves") for line in said(process)) == 2)
+        rewrite(place, rules=[{**RULE, "id": "renamed"}], store={"path": f"{folder}/elsewhere"})
+        wait_until(lambda: sum("was read again" in line for line in said(process)) == 2)
+        place.config_file.write_text("rules: [{id: spoilt}")
+        wait_until(lambda: sum("has mistakes" in line for line in said(process)) == 2)
+        (pid,) = (line.split()[3].rstrip(")") for line in said(process) if line.startswith("worker 0 (proc"))
+        os.kill(int(pid), signal.SIGKILL)
+        wait_until(lambda: sum(line.endswith(") serves") for line in said(process)) == 3)
+        with Gateway(f"{place.unix}.0") as gateway, Gateway(f"{place.unix}.1") as other:
+            other.fill(describe())
+            decision = gateway.ask(describe())
+            assert (verdict(decision), decision.rule_id) == ("hit exact", "renamed")
+        assert process.terminate() == 0

@@ -116,6 +116,15 @@ def test_what_one_stored_is_a_hit_of_the_other_at_once(each, tenant):
             assert found.candidate.body.data == chat_body(f"answer {number}")
 
 
+def test_what_one_replaced_is_the_others_answer_at_once(each, tenant):
+    for number in range(50):
+        assert filed(each[number % 2].store(describe(tenant), answer(f"answer {number}"))) == "stored"
+        for _ in range(2):
+            for gateway in each:
+                found = gateway.ask(describe(tenant))
+                assert found.candidate.body.data == chat_body(f"answer {number}")
+
+
 def test_what_one_stored_is_near_for_the_other_at_once(each, tenant):
     for number in range(20):
         own = f"{tenant} {number}"

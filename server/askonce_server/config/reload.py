@@ -28,6 +28,11 @@ class ConfigFile:
         self._environ = environ
         self._seen: State = None
 
+    @property
+    def text(self) -> str:
+        """What was found there last and could be used."""
+        return self._text
+
     def look(self, *, at_once: bool = False) -> Config | None:
         """Return what the file says when that is new, else None. Raises ConfigError, once for each change.
 

@@ -29,7 +29,9 @@ class Orders:
     file: str | None
     """The name of the configuration's file; None for the embedded default."""
     text: str
-    """What stood in it when the supervisor read it: a worker that starts later must not read another."""
+    """What stood in it when the server started."""
+    rules: str
+    """What stands in it now, or stood there before mistakes were made: the rules in it are in force."""
 
 
 def encode(orders: Orders) -> bytes:
