@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -357,3 +358,22 @@ def test_what_keeps_one_worker_from_starting_ends_the_server(folder, settings, s
     assert process.process.wait(timeout=START_SECONDS) == 1
     assert said in process.log.read_text()
     assert "Traceback" not in process.log.read_text()
+
+
+def test_a_store_that_is_taken_away_is_made_anew_by_all(folder):
+    """And one that is stopped does not hold up the end of the others."""
+    place = Place(folder, workers=WORKERS)
+    with sidecar(place) as process:
+        crew = Crew(process)
+        crew.wait_until_serving()
+        with Gateway(crew.of(0)) as one, Gateway(crew.of(1)) as other:
+            one.fill(describe("before"))
+            shutil.rmtree(place.store)
+            wait_until(lambda: process.log.read_text().count("answers are served from it again") == WORKERS)
+            crew.wait_until_serving()
+            one.fill(describe("after"))
+            assert verdict(other.ask(describe("after"))) == "hit exact"
+            assert verdict(other.ask(describe("before"))) == "miss"
+        os.kill(crew.pid_of(0), signal.SIGSTOP)
+        assert process.terminate() == 1, "not every worker ended in order"
+        assert f"worker 0 (process {crew.pid_of(0)}) was killed by SIGKILL" in process.log.read_text()
