@@ -36,6 +36,12 @@ class Hits:
             _log.warning("the hits of the store at %s are not shared between processes: %s", folder, fault)
             return cls()
 
+    def close(self) -> None:
+        """Let go of the file; what is marked from now on is nobody's."""
+        slots, self._slots = self._slots, bytearray(SLOTS)
+        if isinstance(slots, mmap.mmap):
+            slots.close()
+
     def mark(self, store_id: int) -> None:
         """Remember that the Store was read."""
         self._slots[store_id & _MASK] = 1

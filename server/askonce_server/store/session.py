@@ -92,6 +92,7 @@ class StoreSession:
             time.sleep(0.001)
         if written and not len(self._readers):
             self._opened.close()
+            self._hits.close()
         else:
             _log.warning("the store at %s was still in use when it was closed", self._path)
 
