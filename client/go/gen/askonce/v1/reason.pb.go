@@ -30,7 +30,7 @@ const (
 	BypassReason_BYPASS_REASON_UNSPECIFIED BypassReason = 0
 	// No rule of the configuration matches the descriptor, for example an endpoint without a rule.
 	BypassReason_BYPASS_REASON_NO_RULE BypassReason = 1
-	// The rule that matches says `mode: off`, or the cache as a whole is off.
+	// The rule that matches says `mode: off`.
 	BypassReason_BYPASS_REASON_DISABLED BypassReason = 2
 	// The caller asked for it: mode BYPASS, or a mode that this server does not know.
 	BypassReason_BYPASS_REASON_CALLER_BYPASS BypassReason = 3
@@ -283,7 +283,7 @@ const (
 	RefusalReason_REFUSAL_REASON_CONTENT_FILTERED RefusalReason = 3
 	// The model refused to answer.
 	RefusalReason_REFUSAL_REASON_REFUSAL RefusalReason = 4
-	// The stream ended without its terminal event.
+	// The stream ended without its terminal event, or without a whole event.
 	RefusalReason_REFUSAL_REASON_STREAM_INCOMPLETE RefusalReason = 5
 	// The body, or everything in it that a reader would see, is empty.
 	RefusalReason_REFUSAL_REASON_EMPTY RefusalReason = 6
@@ -312,7 +312,8 @@ const (
 	RefusalReason_REFUSAL_REASON_TOOL_CALLS RefusalReason = 17
 	// A purge came between the request and this Store.
 	RefusalReason_REFUSAL_REASON_GENERATION_CHANGED RefusalReason = 18
-	// The fill token is too old, or was made under a key that is gone.
+	// The fill token is too old, was signed with a key that is gone, or files under keys that its rule no longer
+	// makes.
 	RefusalReason_REFUSAL_REASON_TOKEN_EXPIRED RefusalReason = 19
 	// The store is full and nothing could be removed.
 	RefusalReason_REFUSAL_REASON_STORE_FULL RefusalReason = 20
