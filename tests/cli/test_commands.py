@@ -134,19 +134,24 @@ class TestServe:
 
         served = []
         app = ModuleType("askonce_server.app")
-        app.serve = lambda config, file=None: served.append(config) or 7
+        app.serve = lambda config, *, file: served.append((config, file)) or 7
         monkeypatch.setitem(sys.modules, "askonce_server.app", app)
         monkeypatch.setattr(askonce_server, "app", app, raising=False)
         return served
 
     def test_the_configuration_is_served_and_its_exit_code_kept(self, askonce, served):
         assert askonce("serve", "--config", GOOD / "everything.yaml").code == 7
-        assert [rule.id for rule in served[0].rules] == ["chat-hybrid", "embeddings"]
+        ((config, file),) = served
+        assert [rule.id for rule in config.rules] == ["chat-hybrid", "embeddings"]
+        assert (file.path, file.running) == (GOOD / "everything.yaml", config)
+        assert file.look() is None
 
     def test_no_file_serves_the_default(self, askonce, served, monkeypatch):
         monkeypatch.setenv("ASKONCE_LISTEN", "127.0.0.1:7070")
         assert askonce("serve").code == 7
-        assert [str(address) for address in served[0].listen] == ["127.0.0.1:7070"]
+        ((config, file),) = served
+        assert [str(address) for address in config.listen] == ["127.0.0.1:7070"]
+        assert file is None
 
     def test_a_bad_file_serves_nothing(self, askonce, served):
         ran = askonce("serve", "-c", BAD / "threads.yaml")
