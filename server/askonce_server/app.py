@@ -43,7 +43,7 @@ from askonce_server.service.lookup import LookupService
 from askonce_server.service.shared import Shared
 from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
-from askonce_server.store import LocalLeases, Sweeper
+from askonce_server.store import LocalLeases, Sweeper, open_leases
 from askonce_server.telemetry.logs import log_json_lines
 from askonce_server.workers.identity import Worker
 
@@ -103,7 +103,9 @@ class Sidecar:
         self._sweeper: Sweeper | None = None
         self._models = assembly.models(config, self.store, faults)
         kept.followers.append(self._models.forget)
-        self._leases = LocalLeases()
+        self._leases = (
+            LocalLeases() if worker is None else open_leases(config.store.path, instance=worker.instance)
+        )
         shared = Shared(
             driver=Driver(self.store, self._models),
             guard_token=kept.guard_key,

@@ -21,7 +21,7 @@ from faults.sidecar_process import START_SECONDS, SidecarProcess, sidecar
 from rpc.answers import answer, chat_body
 from rpc.harness import Gateway, Place, short_folder
 from rpc.replies import filed, outcome, verdict
-from rpc.requests import describe, turns
+from rpc.requests import describe, seconds, turns
 from rpc.semantic import asking, at, semantic
 
 WORKERS = 2
@@ -82,7 +82,7 @@ class Crew:
 @pytest.fixture(scope="module")
 def shared():
     with short_folder() as folder:
-        place = Place(folder, workers=WORKERS, **semantic(guards="off"))
+        place = Place(folder, workers=WORKERS, **semantic(guards="off", coalesce={"lease": "10s"}))
         with sidecar(place) as process:
             yield Crew(process)
 
@@ -136,6 +136,55 @@ def test_what_one_stored_is_near_for_the_other_at_once(each, tenant):
             found = gateway.ask(asking("other words", at(0.97), tenant=own))
             assert verdict(found) == "hit semantic"
             assert f"answer {number}".encode() in found.candidate.body.data
+
+
+def waiting(crew, asked, count):
+    """Callers that wait for an answer to `asked`, through all workers in turn."""
+
+    def call(number):
+        with Gateway(crew.of(number % WORKERS)) as gateway:
+            return gateway.ask(asked, wait_for_fill=seconds(20))
+
+    pool = ThreadPoolExecutor(count)
+    try:
+        return [pool.submit(call, number) for number in range(count)]
+    finally:
+        pool.shutdown(wait=False)
+
+
+def test_of_all_who_miss_on_all_workers_one_leads_and_the_others_hit(crew, each, tenant):
+    asked = describe(tenant, turns("the same question"))
+    calls = waiting(crew, asked, 40)
+    wait_until(lambda: any(call.done() for call in calls))
+    time.sleep(0.5)
+    (leader,) = [call.result() for call in calls if call.done()]
+    assert leader.lease_holder
+    began = time.monotonic()
+    assert filed(each[0].store(leader.fill_token, answer("for all"))) == "stored"
+    others = [call.result(20) for call in calls]
+    assert time.monotonic() - began < 5
+    assert sorted(map(verdict, others)) == ["hit exact"] * 39 + ["miss"]
+    assert {one.candidate.body.data for one in others if not one.lease_holder} == {chat_body("for all")}
+
+
+def test_a_leader_that_fails_through_another_worker_makes_exactly_one_next_leader(crew, each, tenant):
+    calls = waiting(crew, describe(tenant, turns("the same question")), 10)
+    failed: list[bytes] = []
+    for turn in range(3):
+        wait_until(lambda turn=turn: sum(call.done() for call in calls) == turn + 1)
+        time.sleep(0.3)
+        led = [call.result() for call in calls if call.done()]
+        assert [one.lease_holder for one in led] == [True] * (turn + 1)
+        (token,) = [one.fill_token for one in led if one.fill_token not in failed]
+        failed.append(token)
+        refused = each[turn % WORKERS].store(token, answer(status_code=500))
+        assert filed(refused) == "upstream_error"
+    wait_until(lambda: sum(call.done() for call in calls) == 4)
+    (token,) = [
+        call.result().fill_token for call in calls if call.done() and call.result().fill_token not in failed
+    ]
+    assert filed(each[1].store(token, answer("at last"))) == "stored"
+    assert sorted(verdict(call.result(20)) for call in calls) == ["hit exact"] * 6 + ["miss"] * 4
 
 
 def test_counts_add_up_and_are_told_by_each(crew, each, tenant):

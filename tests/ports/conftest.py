@@ -2,6 +2,6 @@ import sys
 
 import pytest
 
-for module in ("ports.entry_store_contract", "ports.semantic_rows_contract", "ports.finality_contract"):
-    if module not in sys.modules:
-        pytest.register_assert_rewrite(module)
+for name in ("entry_store", "semantic_rows", "finality", "leases"):
+    if f"ports.{name}_contract" not in sys.modules:
+        pytest.register_assert_rewrite(f"ports.{name}_contract")

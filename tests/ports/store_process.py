@@ -13,7 +13,7 @@ sys.path.insert(0, str(TESTS))
 import lmdb  # noqa: E402
 
 from askonce_server.ports import StoreUnavailable  # noqa: E402
-from askonce_server.store import StoreSettings, open_store  # noqa: E402
+from askonce_server.store import SharedLeases, StoreSettings, open_store  # noqa: E402
 from ports.entry_store_contract import MIB, NOW_MS, body_at, key, write  # noqa: E402
 from ports.semantic_rows_contract import semantic_key, told, unit  # noqa: E402
 
@@ -121,6 +121,26 @@ def raise_shared(folder, name, value):
     store = open_store(settings(folder), exclusive=False)
     store.raise_generations({bytes.fromhex(name): bytes.fromhex(value)}, at_ms=NOW_MS)
     store.close()
+
+
+def lease_shared(folder):
+    """Take and change leases as told, a line each."""
+    leases = SharedLeases(Path(folder))
+    say("open")
+    for line in sys.stdin:
+        word, *rest = line.split()
+        if word == "take":
+            lease, now_ms, until_ms = bytes.fromhex(rest[0]), int(rest[1]), int(rest[2])
+            taken = leases.take(lease, now_ms=now_ms, until_ms=until_ms)
+            say(f"{taken.holder and taken.holder.hex()} {taken.until_ms}")
+        elif word == "release":
+            say(leases.release(bytes.fromhex(rest[0]), bytes.fromhex(rest[1])))
+        elif word == "touch":
+            say(leases.touch(bytes.fromhex(rest[0])))
+        else:
+            with leases._env.begin(write=word == "inside"):
+                say(word)
+                time.sleep(600)
 
 
 def open_each(names, *folders):

@@ -10,6 +10,7 @@ from askonce_server.store.local_leases import LocalLeases
 from askonce_server.store.memory import MemoryEntryStore
 from askonce_server.store.opening import open_store
 from askonce_server.store.reopening import ReopeningStore
+from askonce_server.store.shared_leases import SharedLeases, open_leases
 from askonce_server.store.sweeper import Sweeper, SweeperStats
 from askonce_server.store.unavailable import UnavailableStore
 
@@ -19,9 +20,11 @@ __all__ = [
     "LocalLeases",
     "MemoryEntryStore",
     "ReopeningStore",
+    "SharedLeases",
     "StoreSettings",
     "Sweeper",
     "SweeperStats",
     "UnavailableStore",
+    "open_leases",
     "open_store",
 ]

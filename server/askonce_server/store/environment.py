@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -20,15 +19,14 @@ from askonce_server.store.faults import describe
 from askonce_server.store.held import HeldFiles
 from askonce_server.store.instance import InstanceLock, InUse, is_held_by
 from askonce_server.store.layout import DATABASE_NAMES, MAX_DATABASES, META_SCHEMA, SCHEMA, Databases
+from askonce_server.store.reader_table import allocate_reader_table
+from askonce_server.store.shared_leases import remove_leases
 from askonce_server.store.space import Bounds
 
 Durability: TypeAlias = Literal["commit", "periodic"]
 
 _DATA_FILE: Final = "data.mdb"
 _LOCK_FILE: Final = "lock.mdb"
-_READER_TABLE_BYTES: Final = 128
-_READER_BYTES: Final = 64
-"""A slot, and what stands before them all (`mdb.c`: MDB_reader, MDB_txninfo)."""
 _SPARE_READERS: Final = 64
 _OPEN_SECONDS: Final = 10.0
 _NETWORK: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "afs", "glusterfs", "lustre"})
@@ -112,6 +110,7 @@ def hold_store(settings: StoreSettings) -> InstanceLock:
     with _faults_told(settings.path):
         _make_folder(settings.path)
         lock = InstanceLock.take(settings.path, durability=settings.durability, instance=settings.instance)
+        remove_leases(settings.path, but=settings.instance)
         try:
             data_file = settings.path / _DATA_FILE
             header = read_header(data_file)
@@ -173,7 +172,7 @@ def file_system(path: Path) -> str:
 
 def _open(settings: StoreSettings, lock: InstanceLock | None) -> OpenEnvironment:
     data_file = settings.path / _DATA_FILE
-    _allocate_reader_table(settings)
+    allocate_reader_table(settings.path / _LOCK_FILE, settings.max_readers)
     env = lmdb.open(
         str(settings.path),
         map_size=max(settings.bounds.map_bytes, _whole_pages(data_file)),
@@ -203,26 +202,6 @@ def _whole_pages(data_file: Path) -> int:
     except FileNotFoundError:
         return 0
     return size - size % PAGE_BYTES
-
-
-def _allocate_reader_table(settings: StoreSettings) -> None:
-    """Give LMDB's lock file its blocks before it is mapped. Raises OSError when the disk is full.
-
-    LMDB makes it as a hole and fills it as readers come: on a disk that is full by then the next reader would
-    end the process with SIGBUS.
-    """
-    wanted = _READER_TABLE_BYTES + _READER_BYTES * settings.max_readers
-    descriptor = os.open(settings.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        state = os.fstat(descriptor)
-        size = max(state.st_size, wanted)
-        if state.st_blocks * 512 < size and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor, 0, size)
-    except OSError as fault:
-        if fault.errno not in {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}:
-            raise  # those mean that the file system cannot promise blocks; then it stays a hole
-    finally:
-        os.close(descriptor)
 
 
 def _check_schema(env: lmdb.Environment, path: Path) -> None:
