@@ -22,7 +22,8 @@ _WIDTH, _HEIGHT = 4.6, 2.7
 """Of one panel, in inches."""
 _LEAST_SERVED = 20
 """Of fewer answers a share says nothing: the line of their precision ends there."""
-_Metric = tuple[str, Callable[[Point], float]]
+_Rate = Callable[[Point], float]
+_Metric = tuple[str, _Rate]
 
 mpl.rcParams.update(
     {
@@ -46,12 +47,16 @@ def figure(results: Sequence[Result]) -> Figure:
     drawn = Figure(figsize=(_WIDTH * len(results) + 0.6, _HEIGHT * len(metrics) + 1.0), layout="constrained")
     panels = drawn.subplots(len(metrics), len(results), squeeze=False, sharex=True, sharey="row")
     for column, result in enumerate(results):
-        for row, metric in enumerate(metrics):
-            _panel(panels[row][column], result, metric)
+        for row, (_, rate) in enumerate(metrics):
+            _panel(panels[row][column], result, rate)
         panels[0][column].set_title(result.embedder, fontsize=10, fontweight="bold", loc="left")
         panels[-1][column].set_xlabel("threshold (cosine)")
     for row, (name, _) in enumerate(metrics):
         panels[row][0].set_ylabel(f"{name}, %")
+        if name == "precision":
+            panels[row][0].set_ylim(top=100.4)  # the others of the row follow
+        else:
+            panels[row][0].set_ylim(bottom=0)
     lines, names = panels[0][0].get_legend_handles_labels()
     drawn.legend(
         lines, [f"guards {name}" for name in names], loc="outside upper right", ncols=3, frameon=False
@@ -85,8 +90,7 @@ def _metrics(result: Result) -> list[_Metric]:
     return [*rates, ("traps served", lambda point: point.trap_rate)] if result.traps else rates
 
 
-def _panel(panel: Axes, result: Result, metric: _Metric) -> None:
-    name, rate = metric
+def _panel(panel: Axes, result: Result, rate: _Rate) -> None:
     for guards in GUARDS:
         panel.plot(
             THRESHOLDS,
@@ -100,7 +104,3 @@ def _panel(panel: Axes, result: Result, metric: _Metric) -> None:
     panel.grid(visible=True, color=_GRID, linewidth=0.8)
     panel.set_axisbelow(True)
     panel.set_xlim(THRESHOLDS[0], THRESHOLDS[-1])
-    if name == "precision":
-        panel.set_ylim(top=100.4)
-    else:
-        panel.set_ylim(bottom=0)

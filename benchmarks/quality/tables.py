@@ -10,6 +10,7 @@ from rich.table import Table
 from benchmarks.quality.measure import GUARDS, Point
 from benchmarks.quality.result import BY_KIND_AT, SHOWN, Result
 
+_SMALL = 0.001
 Cells = list[list[str]]
 """A heading, then rows."""
 
@@ -72,4 +73,6 @@ def _cells(point: Point, result: Result) -> list[str]:
 
 
 def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.1f}"
+    if math.isnan(share):
+        return "-"
+    return f"{100 * share:.2f}" if 0 < share < _SMALL else f"{100 * share:.1f}"

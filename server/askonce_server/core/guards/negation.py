@@ -8,7 +8,13 @@ from askonce_server.core.guards.function_words import NEGATIVES
 from askonce_server.core.guards.scan import COMMA, Scan
 from askonce_server.core.guards.spelling import stem
 
-_PLAIN = NEGATIVES | frozenset("without avoid avoids avoiding avoided unable lack lacks lacking".split())
+_PLAIN = NEGATIVES | frozenset(
+    """
+    without avoid avoids avoiding avoided unable lack lacks lacking
+    partly partially almost nearly hardly barely scarcely seldom
+    """.split()
+)
+"""What is partly or almost so is not so."""
 _FOREIGN = frozenset(
     "nicht kein keine keinen keinem keiner ohne jamais nunca jamás não senza niet geen не нет без".split()
 )

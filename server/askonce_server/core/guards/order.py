@@ -18,6 +18,7 @@ from askonce_server.core.guards.function_words import (
     WH,
 )
 from askonce_server.core.guards.scan import COMMA, Scan
+from askonce_server.core.guards.spelling import stem
 
 _NEAR = 6
 """Words behind a preposition that may still belong to it."""
@@ -25,10 +26,11 @@ _OWNERS = frozenset("my your our their".split())
 _DROPPED = ARTICLES | AUXILIARIES | FILLERS | ADVERBS | NEGATIVES | _OWNERS
 _ENDS = PREPOSITIONS | CONNECTIVES | WH | {"that"}
 _PHRASAL = frozenset(
-    """
+    stem(verb)
+    for verb in """
     turn switch put take pick set look fill log sign shut pay give bring get call hand drop throw write check
-    send hold cut break clean clear close add start back plug wake point print scale speed slow split sum tidy
-    wrap top
+    send hold cut break clean clear close add start back plug wake point print scale speed slow split sum
+    tidy wrap top
     """.split()
 )
 """Verbs whose particle may stand before or behind their object."""
@@ -72,9 +74,9 @@ def order(row: Scan, stems: list[str], content: list[bool], *, known: set[str], 
     """
     found = Order()
     phrase: list[str] = []
-    told, particles = 0, _particles(row)
+    told, moved = 0, set(particles(row).values())
     for at, word in enumerate(row.words):
-        if at in particles:
+        if at in moved:
             continue
         if word == "by" and at and row.words[at - 1].endswith(_PARTICIPLES):
             found.passive = True
@@ -96,18 +98,18 @@ def order(row: Scan, stems: list[str], content: list[bool], *, known: set[str], 
     return found
 
 
-def _particles(row: Scan) -> set[int]:
-    """Return the particles of verbs, right behind them or at the end of their clause: turn the light off."""
-    found = set()
+def particles(row: Scan) -> dict[int, int]:
+    """Return where each verb has its particle: behind it or at the end of its clause, turn the light off."""
+    found = {}
     for at, word in enumerate(row.words):
-        if word not in _PHRASAL:
+        if stem(word) not in _PHRASAL:
             continue
         for place in range(at + 1, min(at + _NEAR, len(row.words))):
             if row.gaps[place] >= COMMA:
                 break
             last = place + 1 == len(row.words) or row.gaps[place + 1] >= COMMA
             if row.words[place] in _PARTICLES and (last or place == at + 1):
-                found.add(place)
+                found[at] = place
                 break
     return found
 

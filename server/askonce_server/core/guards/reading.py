@@ -14,7 +14,7 @@ from askonce_server.core.guards.lexicon.actions import ACTIONS
 from askonce_server.core.guards.lexicon.qualities import QUALITIES
 from askonce_server.core.guards.names import Names, names
 from askonce_server.core.guards.negation import is_negative, negation, softeners
-from askonce_server.core.guards.order import Order, order
+from askonce_server.core.guards.order import Order, order, particles
 from askonce_server.core.guards.people import is_person
 from askonce_server.core.guards.quantities import Quantities, quantities
 from askonce_server.core.guards.questions import asks
@@ -24,8 +24,8 @@ from askonce_server.core.guards.spelling import rough, stem
 
 _CONTRASTS = Contrasts(p=(ACTIONS, QUALITIES), a=alternatives.KINDS, u=(alternatives.UNITS,))
 _MEMO = 1 << 14
-_FAR = 6
-"""Words that may part a verb from its particle."""
+_SWITCHES = frozenset({"turn", "switch"})
+_TURNED = {"on": stem("enable"), "off": stem("disable")}
 _TELLING = (GENERIC | WH | PRONOUNS) - frozenset(
     "i me my tell say know want like need let ask this that it".split()
 )
@@ -143,10 +143,10 @@ def _joins(row: Scan) -> set[str]:
 
 
 def _turn_switches(row: Scan, stems: list[str]) -> None:
-    """Read `switch it off` as `turn it off`."""
-    for at, word in enumerate(stems):
-        if word == "switch" and {"on", "off"}.intersection(row.words[at + 1 : at + _FAR]):
-            stems[at] = "turn"
+    """Read `turn it off` and `switch it off` as `disable it`."""
+    for at, place in particles(row).items():
+        if stems[at] in _SWITCHES and row.words[place] in _TURNED:
+            stems[at] = _TURNED[row.words[place]]
 
 
 def _moments(row: Scan, counts: Quantities) -> set[int]:

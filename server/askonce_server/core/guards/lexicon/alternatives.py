@@ -53,6 +53,7 @@ board: all_inclusive | half_board | full_board | self_catering | bed_and_breakfa
 """
 
 THINGS = """
+proof: two_factor_authentication two_factor 2_fa | single_sign_on sso | passkey
 utility: gas | electricity electric | water | broadband internet wifi | phone mobile | tv television
 bin: recycling | garden_waste | food_waste | general_waste rubbish
 fuel: petrol gasoline | diesel | electric ev | hybrid | lpg
