@@ -12,6 +12,9 @@ from askonce_server.core.decision import Candidate, Decision, Skip
 from askonce_server.core.entries import Answer, Body, Entry, EntryKey, Usage
 from askonce_server.core.reasons import BypassReason, Matcher, Outcome
 from askonce_server.rpc import encode, hits
+from rpc.answers import answer, chat_body
+from rpc.replies import verdict
+from rpc.requests import describe, seconds
 
 NOW = 1_700_000_000_000
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=150)
@@ -58,3 +61,30 @@ def test_a_joined_response_is_the_message_of_all_fields(first, later):
         decision = replace(first, now_ms=min(NOW + ms, first.candidate.entry.answer.expire_ms))
         assert hits.response(decision, decision_id=decision_id) == whole(decision, decision_id)
     assert first.encoded is None or first.encoded
+
+
+def test_a_hit_that_is_given_again_sees_time_and_every_commit(start, clock):
+    server = start()
+    gateway = server.gateway
+    asked = describe()
+    gateway.store(asked, answer("one"), ttl=seconds(100))
+    for step in range(4):  # the first decides, the others give it again
+        decision = gateway.ask(asked)
+        assert verdict(decision) == "hit exact"
+        assert decision.candidate.body.data == chat_body("one")
+        assert decision.candidate.age.ToMilliseconds() == step * 1_500
+        assert decision.candidate.ttl_left.ToMilliseconds() == 100_000 - step * 1_500
+        assert decision.cache_status == f"askonce; hit; ttl={(100_000 - step * 1_500) // 1000}; detail=exact"
+        clock.advance(1_500)
+    assert server.stats().tallies["hit.exact"] == 4
+    gateway.store(asked, answer("two"), ttl=seconds(100))
+    assert [gateway.ask(asked).candidate.body.data for _ in range(2)] == [chat_body("two")] * 2
+    clock.advance(100_000)
+    assert verdict(gateway.ask(asked)) == "miss expired"
+
+
+def test_decisions_that_are_given_again_differ_in_their_id(start):
+    gateway = start().gateway
+    gateway.store(describe(), answer("one"))
+    ids = [gateway.ask(describe()).decision_id for _ in range(5)]
+    assert len(set(ids)) == 5

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from askonce_server.core.decision import Decision
 from askonce_server.core.entries import Answer
-from askonce_server.core.reasons import DenyReason, Outcome, RefusalReason
+from askonce_server.core.reasons import DenyReason, Matcher, Outcome, RefusalReason
 
 _CACHE = "askonce"
 _FORWARD_REASONS = {
@@ -14,6 +16,11 @@ _FORWARD_REASONS = {
     DenyReason.STREAM_SHAPE: "request",
 }
 """RFC 9211 section 2.2: `stale`, and `request` where the request's own wishes ruled the answer out."""
+
+_KINDS: Mapping[Matcher | None, str] = {
+    None: "",
+    **{matcher: f"; detail={matcher.name.lower()}" for matcher in Matcher},
+}
 
 
 def of_decision(decision: Decision) -> str:
@@ -43,4 +50,4 @@ def _ttl(answer: Answer, now_ms: int) -> int:
 
 
 def _kind(decision: Decision) -> str:
-    return f"; detail={decision.kind.name.lower()}" if decision.kind is not None else ""
+    return _KINDS[decision.kind]

@@ -21,7 +21,7 @@ from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
-from askonce_server.rpc.patience import cut_off, left, patience
+from askonce_server.rpc.patience import cut_off, cut_off_of, items_of, left, patience
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.driver import CutOff
@@ -77,10 +77,13 @@ class DecisionServicer:
         )
 
     def lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
-        """Answer a Lookup."""
+        """Answer a Lookup. A decision that still holds takes no permit: giving it again costs no more."""
         self._check_size(raw)
-        with self._permits.bytes_in_flight(len(raw)) as fits:
-            return self._response(self._decide(raw, context, fits=fits))
+        decision = self._again(raw)
+        if decision is None:
+            with self._permits.bytes_in_flight(len(raw)) as fits:
+                decision = self._decide(raw, context, fits=fits)
+        return self._response(decision)
 
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
@@ -138,11 +141,16 @@ class DecisionServicer:
         if len(raw) > limit:
             raise TooLarge("the request", size=len(raw), limit=limit, setting="max_request")
 
+    def _again(self, raw: bytes) -> Decision | None:
+        """Return the decision that the same request led to before, where it still holds."""
+        plan = self._memo.get(raw, self._lookups.rules)
+        return None if plan is None else self._lookups.again(plan)
+
     def _decide(self, raw: bytes, context: grpc.ServicerContext, *, fits: bool) -> Decision:
         """Decide one lookup. Raises MalformedRequest; a fault inside is a bypass."""
         try:
-            by = partial(_cut_off_of, raw, context)
-            with self._permits.lookup(lambda: patience(context, _items(raw)) if fits else 0.0) as held:
+            by = partial(cut_off_of, context, raw)
+            with self._permits.lookup(lambda: patience(context, items_of(raw)) if fits else 0.0) as held:
                 begun = self._lookups.begin(self._plan(raw), by) if fits and held else None
             if begun is None:
                 return self._give_up()
@@ -290,11 +298,3 @@ class DecisionServicer:
         """Return what stands in for a decision that cannot be encoded; it was counted as what it was."""
         self._faults.record("encoding a decision", error)
         return encode.failed(decision_id=uuid4().hex)
-
-
-def _cut_off_of(raw: bytes, context: grpc.ServicerContext) -> float | None:
-    return cut_off(context, _items(raw))
-
-
-def _items(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:
-    return (parse(decision_service_pb2.LookupRequest, raw),)

@@ -36,20 +36,21 @@ class Gate:
     """Counts the calls that are being answered, and turns new ones away once it is closed."""
 
     def __init__(self) -> None:
-        self._changed = Condition(Lock())
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
         self._calls = 0
         self._closed = False
 
     def __enter__(self) -> None:
         """Begin a call. Raises Draining."""
-        with self._changed:
+        with self._lock:  # `Condition` is entered at three times the cost
             if self._closed:
                 raise status.Draining
             self._calls += 1
 
     def __exit__(self, *_: object) -> None:
         """End a call."""
-        with self._changed:
+        with self._lock:
             self._calls -= 1
             if self._closed:
                 self._changed.notify_all()

@@ -38,16 +38,15 @@ def response(found: Decision, *, decision_id: str) -> bytes:
         pieces = _constant(found)
         if found.encoded is not None:
             found.encoded[:] = pieces  # in one step: threads share the list
-    kind, before, after, body_head, body_tail, rule, anchor = pieces
-    answer, data = candidate.entry.answer, candidate.body.data
-    age = _duration(_AGE, max(0, found.now_ms - answer.start_ms))
-    ttl_left = _duration(_TTL_LEFT, answer.expire_ms - found.now_ms)
-    size = sum(map(len, (before, age, ttl_left, after, body_head, data, body_tail)))
-    inner = (before, age, ttl_left, after, body_head, data, body_tail, rule)
-    head = b"".join((_text(_DECISION_ID, decision_id), kind, _CANDIDATE, _varint(size)))
-    tail = _text(_CACHE_STATUS, of_decision(found)) + anchor
-    whole = _varint(len(head) + size + len(rule) + len(tail))
-    return b"".join((_RESPONSE_DECISION, whole, head, *inner, tail))
+    kind, before, after, body_tail, rule, anchor = pieces
+    answer, data, now_ms = candidate.entry.answer, candidate.body.data, found.now_ms
+    age = _duration(_AGE, now_ms - answer.start_ms if now_ms > answer.start_ms else 0)
+    times = age + _duration(_TTL_LEFT, answer.expire_ms - now_ms)
+    size = len(before) + len(times) + len(after) + len(data) + len(body_tail)
+    head = _text(_DECISION_ID, decision_id) + kind + _varint(size)
+    tail = rule + _text(_CACHE_STATUS, of_decision(found)) + anchor
+    whole = _varint(len(head) + size + len(tail))
+    return b"".join((_RESPONSE_DECISION, whole, head, before, times, after, data, body_tail, tail))
 
 
 def _constant(found: Decision) -> list[bytes]:
@@ -62,10 +61,10 @@ def _constant(found: Decision) -> list[bytes]:
     first = {"entry_id", "entry_sha7", "scope_sha7"}
     rest = {name: value for name, value in candidate.items() if name not in first | changing}
     return [
-        decision_pb2.Decision(outcome=fields["outcome"], kind=fields["kind"]).SerializeToString(),
+        decision_pb2.Decision(outcome=fields["outcome"], kind=fields["kind"]).SerializeToString()
+        + _CANDIDATE,
         decision_pb2.Candidate(**{name: candidate[name] for name in first}).SerializeToString(),
-        decision_pb2.Candidate(**rest).SerializeToString(),
-        _BODY + length + data,
+        decision_pb2.Candidate(**rest).SerializeToString() + _BODY + length + data,
         content_type,
         decision_pb2.Decision(skipped=fields["skipped"], rule_id=fields["rule_id"]).SerializeToString(),
         decision_pb2.Decision(conversation_anchor=fields["conversation_anchor"]).SerializeToString(),

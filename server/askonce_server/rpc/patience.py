@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import grpc
 
 from askonce.v1 import decision_service_pb2
+from askonce_server.rpc.handlers import parse
 
 _WAIT_SECONDS = 1.0
 """How long a call waits for a permit at most."""
@@ -32,6 +33,16 @@ def cut_off(
     """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
     seconds = _left(context, items)
     return None if seconds is None else time.monotonic() + seconds
+
+
+def cut_off_of(context: grpc.ServicerContext, raw: bytes) -> float | None:
+    """Return the same for a Lookup that comes as bytes."""
+    return cut_off(context, items_of(raw))
+
+
+def items_of(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:
+    """Return the one item of a Lookup. Raises MalformedRequest."""
+    return (parse(decision_service_pb2.LookupRequest, raw),)
 
 
 def left(context: grpc.ServicerContext) -> float | None:

@@ -86,6 +86,20 @@ class LookupService:
             more=self._shared.driver.models.violations,
         )
 
+    def again(self, plan: Plan) -> Decision | None:
+        """Return, and count, what was decided before over the same rows; None: decide. Never raises."""
+        try:
+            earlier = self._shared.driver.recall(plan)
+            if not isinstance(earlier, Decision):
+                return None
+            decision = again(plan, earlier, self._shared.clock.now_ms())
+        except Exception as error:
+            self._shared.faults.record("lookup", error)
+            return None
+        if decision is not None:
+            self._shared.tallies.decided(decision)
+        return decision
+
     def lookup(self, plan: Plan, cut_off: CutOff = never, turn: Turn = _AT_ONCE) -> Decision:
         """Decide one lookup, and count it. Never raises."""
         return self.end(self.begin(plan, cut_off), turn, cut_off)
@@ -95,8 +109,7 @@ class LookupService:
 
         `cut_off` is asked only when a model must be: it says when the caller must have its answer.
         """
-        mark = self._shared.flight.leases.mark()
-        return Begun(plan, mark, self._again(plan) or self._decide(plan, cut_off))
+        return Begun(plan, self._shared.flight.leases.mark(), self._decide(plan, cut_off))
 
     def end(self, begun: Begun, turn: Turn, cut_off: CutOff = never) -> Decision:
         """Wait for whoever fills the same, where the caller will; count the decision. Never raises.
@@ -137,11 +150,6 @@ class LookupService:
         decision = bypass(reason, None, now_ms=self._shared.clock.now_ms())
         self._shared.tallies.decided(decision)
         return decision
-
-    def _again(self, plan: Plan) -> Decision | None:
-        """Return what was decided before over the same rows, where it still holds."""
-        earlier = self._shared.driver.recall(plan)
-        return again(plan, earlier, self._shared.clock.now_ms()) if isinstance(earlier, Decision) else None
 
     def _decide(self, plan: Plan, cut_off: CutOff) -> Decision:
         now_ms = self._shared.clock.now_ms()
