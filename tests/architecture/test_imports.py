@@ -21,6 +21,7 @@ LAYERS: dict[str, set[str]] = {
         "rpc",
         "service",
         "supervisor",
+        "upkeep",
     },
     "workers": {"config", "rpc"},
     "reloading": {"config", "core", "ports"},
@@ -43,8 +44,8 @@ LAYERS: dict[str, set[str]] = {
     "storage": set(),
 }
 """What each part of the server may import of the others."""
-COMPOSERS = {"app", "assembly", "supervisor", "worker"}
-"""What wires the parts and may import all: the server's life, its adapters, and several workers as one."""
+COMPOSERS = {"app", "assembly", "supervisor", "upkeep", "worker"}
+"""What wires the parts and may import all: the server's life, adapters, several workers, a store alone."""
 FACTORIES = {("askonce_server.embed.factory", "config"), ("askonce_server.verify.factory", "config")}
 """An adapter is built from its settings, which hold values alone."""
 ADAPTERS = {"store", "index", "embed", "verify", "telemetry"}

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
+from askonce_server.cli.backup import export, import_
 from askonce_server.cli.config import config
 from askonce_server.cli.demo_command import demo
 from askonce_server.cli.embed import embed
@@ -20,10 +22,24 @@ from askonce_server.cli.operate import delete, entry, purge
 from askonce_server.cli.serve import serve
 from askonce_server.cli.similar import similar
 from askonce_server.cli.store import store
+from askonce_server.cli.store_upkeep import compact, verify
 from askonce_server.cli.version import version, versions
+
+
+class Commands(TyperGroup):
+    """The commands, of which some have a name of two words: `store verify` stands beside `store`."""
+
+    def resolve_command(self, context: Any, arguments: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that `arguments` begin with, and the rest of them."""
+        name = " ".join(arguments[:2])
+        if name in self.commands:
+            return name, self.commands[name], arguments[2:]
+        return super().resolve_command(context, arguments)
+
 
 app = typer.Typer(
     name="askonce",
+    cls=Commands,
     help="AskOnce tells an LLM gateway whether it already has the answer.",
     no_args_is_help=True,
     add_completion=False,
@@ -64,6 +80,10 @@ def healthcheck(context: typer.Context) -> int:
 app.command(no_args_is_help=False)(serve)
 app.command()(lookup)
 app.command()(store)
+app.command("store verify")(verify)
+app.command("store compact")(compact)
+app.command()(export)
+app.command("import")(import_)
 app.command("explain-key")(explain_key)
 app.command()(purge)
 app.command()(delete)

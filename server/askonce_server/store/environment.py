@@ -25,7 +25,7 @@ from askonce_server.store.space import Bounds
 
 Durability: TypeAlias = Literal["commit", "periodic"]
 
-_DATA_FILE: Final = "data.mdb"
+DATA_FILE: Final = "data.mdb"
 _LOCK_FILE: Final = "lock.mdb"
 _SPARE_READERS: Final = 64
 _OPEN_SECONDS: Final = 10.0
@@ -101,6 +101,16 @@ def open_environment(settings: StoreSettings, *, exclusive: bool = True) -> Open
         raise
 
 
+def open_existing(settings: StoreSettings) -> OpenEnvironment:
+    """Open a store that is there, for a tool: nobody else may have it open.
+
+    Raises StoreUnavailable with the mend; nothing is made or left open then.
+    """
+    if not (settings.path / DATA_FILE).exists():
+        raise StoreUnavailable(f"there is no store at {settings.path}: name its folder")
+    return open_environment(settings)
+
+
 def hold_store(settings: StoreSettings) -> InstanceLock:
     """Lock the store at `settings.path`, making its folder, and check its file.
 
@@ -112,7 +122,7 @@ def hold_store(settings: StoreSettings) -> InstanceLock:
         lock = InstanceLock.take(settings.path, durability=settings.durability, instance=settings.instance)
         remove_leases(settings.path, but=settings.instance)
         try:
-            data_file = settings.path / _DATA_FILE
+            data_file = settings.path / DATA_FILE
             header = read_header(data_file)
             if header is not None:
                 check_structure(data_file, header, suspect=lock.suspect)
@@ -171,7 +181,7 @@ def file_system(path: Path) -> str:
 
 
 def _open(settings: StoreSettings, lock: InstanceLock | None) -> OpenEnvironment:
-    data_file = settings.path / _DATA_FILE
+    data_file = settings.path / DATA_FILE
     allocate_reader_table(settings.path / _LOCK_FILE, settings.max_readers)
     env = lmdb.open(
         str(settings.path),

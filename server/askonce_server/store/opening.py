@@ -10,9 +10,10 @@ from askonce_server.core.entries import Answer, Body, EntryKey, Generations, Sem
 from askonce_server.core.reasons import Matcher
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store.commits import Commit, commit_transaction
-from askonce_server.store.environment import StoreSettings, open_environment
+from askonce_server.store.environment import StoreSettings, open_environment, open_existing
 from askonce_server.store.layout import ID_BYTES
 from askonce_server.store.lmdb import LmdbEntryStore
+from askonce_server.store.verification import Finding
 
 _CANARY_SECONDS: Final = 10.0
 
@@ -35,6 +36,19 @@ def open_store(
         store.close()
         raise StoreUnavailable(f"the store at {settings.path} failed its self-test: {fault}") from fault
     return store
+
+
+def verify(settings: StoreSettings, *, repair: bool) -> list[Finding]:
+    """Return every row of the store at `settings.path` that does not agree with the others.
+
+    With `repair` all of them were mended. Raises StoreUnavailable, also when somebody has the store open.
+    """
+    opened = open_existing(settings)
+    store = LmdbEntryStore(opened, settings)
+    try:
+        return store.verify(repair=repair)
+    finally:
+        store.close()
 
 
 def _try_canary(store: LmdbEntryStore) -> None:
