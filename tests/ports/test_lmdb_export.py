@@ -414,3 +414,15 @@ def test_a_store_that_somebody_has_open_is_named_with_its_holder(old, new):
     with pytest.raises(StoreUnavailable, match="there is no store"):
         exported(new)
     assert not new.exists()
+
+
+def test_what_was_deleted_stays_away(old, new):
+    opened(old, lambda store: store.put([write("a"), write("b")]))
+    written, _ = exported(old)
+    imported(new, written)
+    deleted = opened(new, lambda store: store.delete(write("a").keys[0].entry_id, at_ms=NOW_MS + 1))
+    assert set(deleted) == set(write("a").keys)
+    fates, named, _ = imported(new, written)
+    assert fates == {Fate.PURGED: 1, Fate.PRESENT: 1}
+    assert [number for number, fate, _ in named if fate is Fate.PURGED] == [2]
+    assert opened(new, lambda store: body_at(store, write("a").keys[0])) is None

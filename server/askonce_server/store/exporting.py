@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 import lmdb
 
-from askonce_server.core.entries import Body, Entry, EntryKey, Generations, SemanticRow, Write
+from askonce_server.core.entries import Body, Entry, Generations, SemanticRow, Write
 from askonce_server.core.keys import KEY_SCHEMA
-from askonce_server.core.reasons import Matcher
 from askonce_server.ports import StoreUnavailable
 from askonce_server.storage.v1.record_pb2 import EntryRecord, ScopeRecord, StoreRecord
 from askonce_server.store import lines
 from askonce_server.store.environment import StoreSettings, open_existing
 from askonce_server.store.faults import describe
+from askonce_server.store.finality import Finality
 from askonce_server.store.layout import (
-    GENERATION_BYTES,
-    ID_BYTES,
     META_GUARD_KEY,
     SCHEMA,
     Databases,
@@ -26,8 +24,7 @@ from askonce_server.store.layout import (
     vector_row,
 )
 from askonce_server.store.lines import Raised
-from askonce_server.store.records import decode_body, decode_record, entry_of
-from askonce_server.store.rows import current_generations
+from askonce_server.store.records import decode_body, decode_generation, decode_record, entry_of, key_of
 from askonce_server.store.seals import Damaged
 from askonce_server.store.vectors import decode_vector
 
@@ -83,6 +80,7 @@ class _Export:
         self._txn = txn
         self._databases = databases
         self._now_ms = now_ms
+        self._finality = Finality(txn, databases)
         self.told = Exported()
         self.stores: int = txn.stat(databases.stores)["entries"]
 
@@ -117,10 +115,7 @@ class _Export:
 
     def _generations(self) -> Iterator[bytes]:
         for name, value in self._walk("generations"):
-            if len(value) <= GENERATION_BYTES:
-                raise Damaged("a generation's row is damaged")
-            raised_ms = int.from_bytes(value[GENERATION_BYTES:], "big")
-            yield lines.encode_generation(Raised(name, bytes(value[:GENERATION_BYTES]), raised_ms))
+            yield lines.encode_generation(Raised(name, *decode_generation(value)))
 
     def _store(self, row: bytes, value: memoryview) -> Write | None:
         """Return what one Store filed, as far as it can be served; else count it as what it is."""
@@ -134,8 +129,7 @@ class _Export:
             self.told.expired += 1
             return None
         generations = self._scope(entry.key.scope_key)
-        current = current_generations(self._txn, self._databases.generations, generations.names)
-        if generations.values != current:
+        if generations.values != self._finality.generations(generations.names):
             self.told.purged += 1
             return None
         body = self._body(entry)
@@ -157,13 +151,11 @@ class _Export:
         record = decode_record(EntryRecord, row, self._txn.get(row, db=self._databases.entries))
         if record is None:
             return None
-        prefix, matcher = row[:ID_BYTES], Matcher(record.matcher)
-        partition = prefix if matcher is Matcher.SEMANTIC else b""
-        key = EntryKey(matcher, record.scope_key or prefix, record.fingerprint, row[ID_BYTES:], partition)
+        key = key_of(row, record)
         entry = entry_of(key, record)
         semantic = None
-        if partition:
-            place = vector_row(partition, record.sequence)
+        if key.partition:
+            place = vector_row(key.partition, record.sequence)
             value = self._txn.get(place, db=self._databases.vectors)
             vector = None if value is None else decode_vector(place, value)
             if vector is None or vector.entry_id != key.entry_id:
