@@ -82,7 +82,9 @@ class Crew:
 @pytest.fixture(scope="module")
 def shared():
     with short_folder() as folder:
-        place = Place(folder, workers=WORKERS, **semantic(guards="off", coalesce={"lease": "10s"}))
+        room = {"max_bytes": "512MiB"}  # a full store refuses while a stopped worker holds its free pages
+        rules = semantic(guards="off", coalesce={"lease": "10s"})
+        place = Place(folder, workers=WORKERS, store=room, **rules)
         with sidecar(place) as process:
             yield Crew(process)
 
