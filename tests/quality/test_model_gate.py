@@ -1,7 +1,8 @@
 """The gate of the whole: the packaged model and the guards on labelled pairs of this project's own.
 
-Each pair is asked as if its first text came in and its second were stored. Neither the model alone nor the
-guards alone tell the pairs apart; together they must.
+Each pair is asked as if its first text came in and its second were stored. The model alone does not tell the
+pairs apart; with the guards it must. `pairs.jsonl` is what the guards were made with. `unseen.jsonl` was
+written after them: what the guards get wrong there stays wrong, so that it goes on measuring.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from askonce_server.core.guards import compare
 from askonce_server.embed import OnnxEmbedder
 from askonce_server.ports import EmbedderUnavailable
 
-PAIRS = [json.loads(line) for line in Path(__file__).with_name("pairs.jsonl").read_text().splitlines()]
-LEAST_SERVED = {0.90: 0.82, 0.95: 0.57}
-"""Share of the pairs with the same answer; 84.9 % and 59.7 % when measured."""
-MOST_TRAPPED = 0.005
+HERE = Path(__file__).parent
+LEAST_SERVED = {("pairs", 0.90): 0.8, ("pairs", 0.95): 0.54, ("unseen", 0.90): 0.78, ("unseen", 0.95): 0.57}
+"""Share of the pairs with the same answer; 83.2, 57.9, 83.7 and 63.3 % when measured, guards or not."""
+MOST_TRAPPED = 0.009
 """Share of the pairs with different answers; none when measured."""
-LEAST_TRAPPED_UNGUARDED = {0.90: 0.4, 0.95: 0.2}
-"""43.0 % and 22.0 % when measured: the pairs are hard ones."""
+LEAST_TRAPPED_UNGUARDED = {0.90: 0.3, 0.95: 0.12}
+"""40.4 and 18.8 % of `pairs`, 32.5 and 14.2 % of `unseen` when measured: they are hard ones."""
 
 
 class Judged(NamedTuple):
@@ -38,16 +39,22 @@ def judged():
         embedder = OnnxEmbedder("minilm")
     except EmbedderUnavailable as unavailable:
         pytest.skip(str(unavailable))
-    texts = dict.fromkeys(text for pair in PAIRS for text in (pair["a"], pair["b"]))
-    vectors = {text: embedder.embed(text, deadline=float("inf")).vector for text in texts}
-    return [
-        Judged(
-            pair["same"],
-            float(np.dot(vectors[pair["a"]], vectors[pair["b"]])),
-            bool(compare(pair["a"], pair["b"])),
-        )
-        for pair in PAIRS
-    ]
+    vectors = {}
+
+    def vector(text):
+        if text not in vectors:
+            vectors[text] = embedder.embed(text, deadline=float("inf")).vector
+        return vectors[text]
+
+    def judge(line):
+        pair = json.loads(line)
+        similarity = float(np.dot(vector(pair["a"]), vector(pair["b"])))
+        return Judged(pair["same"], similarity, bool(compare(pair["a"], pair["b"])))
+
+    return {
+        name: [judge(line) for line in (HERE / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("pairs", "unseen")
+    }
 
 
 def served(judged, threshold, *, same, guards=True):
@@ -56,13 +63,13 @@ def served(judged, threshold, *, same, guards=True):
     return len(hits) / len(of_kind)
 
 
-@pytest.mark.parametrize("threshold", sorted(LEAST_SERVED))
-def test_near_enough_questions_with_one_answer_are_served(judged, threshold):
-    assert served(judged, threshold, same=True) >= LEAST_SERVED[threshold]
+@pytest.mark.parametrize(("name", "threshold"), sorted(LEAST_SERVED))
+def test_near_enough_questions_with_one_answer_are_served(judged, name, threshold):
+    assert served(judged[name], threshold, same=True) >= LEAST_SERVED[name, threshold]
 
 
-@pytest.mark.parametrize("threshold", sorted(LEAST_SERVED))
-def test_near_questions_with_different_answers_are_not(judged, threshold):
-    assert served(judged, threshold, same=False) <= MOST_TRAPPED
-    unguarded = served(judged, threshold, same=False, guards=False)
+@pytest.mark.parametrize(("name", "threshold"), sorted(LEAST_SERVED))
+def test_near_questions_with_different_answers_are_not(judged, name, threshold):
+    assert served(judged[name], threshold, same=False) <= MOST_TRAPPED
+    unguarded = served(judged[name], threshold, same=False, guards=False)
     assert unguarded >= LEAST_TRAPPED_UNGUARDED[threshold]

@@ -74,7 +74,7 @@ def order(row: Scan, stems: list[str], content: list[bool], *, known: set[str], 
     """
     found = Order()
     phrase: list[str] = []
-    told, moved = 0, set(particles(row).values())
+    moved = set(particles(row).values())
     for at, word in enumerate(row.words):
         if at in moved:
             continue
@@ -82,8 +82,8 @@ def order(row: Scan, stems: list[str], content: list[bool], *, known: set[str], 
             found.passive = True
             continue
         begins = at == 0 or _breaks(row, at) or word in HEADS or word in JOINTS or word in WH
-        if begins or ((at in moments or _is_subject(row, at)) and any(found.content[told:])):
-            phrase, told = [], len(found.content)
+        if begins or ((at in moments or _is_subject(row, at)) and not _is_begun(phrase)):
+            phrase = []
             found.phrases.append(phrase)
         if word in _DROPPED or word in JOINTS or not stems[at] or word.endswith("n't"):
             continue
@@ -91,7 +91,7 @@ def order(row: Scan, stems: list[str], content: list[bool], *, known: set[str], 
         found.sequence.append(stems[at])
         found.content.append(content[at])
         if word in WH:
-            phrase, told = [], len(found.content)
+            phrase = []
             found.phrases.append(phrase)
     found.phrases = [phrase for phrase in found.phrases if phrase]
     _roles(found, row, stems, content, known)
@@ -112,6 +112,11 @@ def particles(row: Scan) -> dict[int, int]:
                 found[at] = place
                 break
     return found
+
+
+def _is_begun(phrase: list[str]) -> bool:
+    """Whether a phrase has a preposition or the like, and nothing yet that belongs to it: after I left."""
+    return len(phrase) == 1 and phrase[0] in HEADS
 
 
 def _is_subject(row: Scan, at: int) -> bool:
