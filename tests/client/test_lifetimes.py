@@ -87,6 +87,7 @@ def test_cancelled_calls_do_not_open_the_breaker_and_give_the_probe_back(script,
 
 
 def test_an_interrupt_gives_the_probe_back():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     now = [0.0]
     breaker = CircuitBreaker(failures=1, clock=lambda: now[0], jitter=lambda: 0.0)
     fake = askonce.FakeAskOnce(breaker=breaker)
@@ -96,6 +97,7 @@ def test_an_interrupt_gives_the_probe_back():
     perform, fake._sidecar.perform = fake._sidecar.perform, lambda call: signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         fake.lookup(CHAT)
+    signal.signal(signal.SIGINT, before)
     fake._sidecar.perform = perform
     assert fake.lookup(CHAT).outcome is askonce.Outcome.MISS
     assert breaker.state is BreakerState.CLOSED

@@ -45,8 +45,8 @@ class Truth:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     keys: dict[tuple[int, int], Key] = field(default_factory=dict)
-    looked_up: dict[int, int] = field(default_factory=dict)
-    """When the Lookup of each version began, on the clock below."""
+    looked_up: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """When the Lookup of each version began and ended, on the clock below: in between the server saw it."""
     purged: dict[int, tuple[int, int]] = field(default_factory=dict)
     """When the last purge of each tenant began and ended, on the clock below."""
     clock: int = 0
@@ -146,7 +146,7 @@ class Caller(threading.Thread):
     def _purged_since(self, tenant: int, version: int) -> bool:
         with self._truth.lock:
             purge = self._truth.purged.get(tenant)
-            return purge is not None and self._truth.looked_up.get(version, 0) < purge[1]
+            return purge is not None and self._truth.looked_up.get(version, (0, 0))[0] < purge[1]
 
     def _check(self, decision, tenant: int, question: int, began: int, before: int) -> None:
         truth = self._truth
@@ -158,10 +158,10 @@ class Caller(threading.Thread):
         version = int(said[2])
         with truth.lock:
             purge = truth.purged.get(tenant)
-            looked_up = truth.looked_up.get(version, 0)
+            looked_up = truth.looked_up.get(version, (1 << 60, 1 << 60))[1]
         if purge is not None and began > purge[1] and looked_up < purge[0]:
             truth.blame(f"resurrected: t{tenant} question {question} version {version}")
-        if before and looked_up and version < before and decision.kind == 1:
+        if before and version < before and decision.kind == 1:
             truth.count("older version")
 
     def _store(self, gateway: Gateway, decision, tenant: int, question: int, began: int, *, reworded) -> None:
@@ -171,9 +171,10 @@ class Caller(threading.Thread):
             gateway.stub.Abandon(given_up, timeout=DEADLINE)
             truth.count("abandoned")
             return
+        looked_up = truth.tick()
         version = truth.tick()
         with truth.lock:
-            truth.looked_up[version] = began
+            truth.looked_up[version] = (began, looked_up)
             key = truth.keys[tenant, question]
             key.tried, key.forever = version, False  # whatever becomes of it, the one before may be gone
         forever = choice < 0.8
