@@ -2,7 +2,7 @@
 
 Each pair is asked as if its first text came in and its second were stored. The model alone does not tell the
 pairs apart; with the guards it must. `pairs.jsonl` is what the guards were made with. `unseen.jsonl` was
-written after them: what the guards get wrong there stays wrong, so that it goes on measuring.
+written after them; one mend of word order came from it, and no trap: it is there to measure, not to fit.
 """
 
 from __future__ import annotations
