@@ -82,7 +82,6 @@ class Databases:
     vectors: Database
     partitions: Database
     tombstones: Database
-    leases: Database
     observations: Database
     stats: Database
 
