@@ -37,7 +37,7 @@ class HeldFiles:
             raise StoreLost(self._lost)
 
     def is_cut_short(self) -> bool:
-        """Whether the data file has lost its end. Costs half a microsecond."""
+        """Whether the data file has lost its end. Costs about a microsecond."""
         descriptor = self._descriptor
         return descriptor != _CLOSED and os.fstat(descriptor).st_size < self._size
 
