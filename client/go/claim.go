@@ -21,15 +21,15 @@ const (
 )
 
 // Claim is a Lookup with the duty that may follow from it: one caller of this process fills a miss while others with
-// the same request wait. Call Store when the provider has answered, and Abandon, best deferred, in every case. A claim
-// is for one goroutine.
+// the same request wait. Call Store or StoreAsync when the provider has answered, and Abandon, best deferred, in every
+// case. A claim is for one goroutine.
 type Claim struct {
 	// Decision says what to do. Never nil.
 	Decision *Decision
 
 	client *Client
 	fill   *fill // nil: nobody in this process waits for this claim
-	done   bool
+	done   bool  // stored, or given back
 }
 
 // Claim looks a request up like Lookup does. Callers of one process with identical requests come after one another:
@@ -51,7 +51,7 @@ func (c *Client) Claim(
 		if mine != nil {
 			return c.lead(ctx, &request, mine)
 		}
-		how := others.wait(ctx, &request, deadline)
+		how := others.wait(ctx, &request, time.Until(deadline))
 		if how == fillStored {
 			return &Claim{Decision: others.collapsed(), client: c}, nil
 		}
@@ -72,7 +72,7 @@ func (c *Client) lead(ctx context.Context, r *LookupRequest, mine *fill) (*Claim
 		if claim.Decision.Outcome == OutcomeMiss && claim.Decision.StoreAnswer {
 			close(mine.decided)
 		} else {
-			claim.settle(fillOver)
+			claim.end(fillOver)
 		}
 	}()
 	decision, err := c.lookup(ctx, r)
@@ -85,11 +85,44 @@ func (c *Client) lead(ctx context.Context, r *LookupRequest, mine *fill) (*Claim
 func (c *Claim) Store(
 	ctx context.Context, response UpstreamResponse, options ...StoreOption,
 ) (*StoreResult, error) {
-	defer c.settle(fillOver) // also when something in the Store panics
-	stored, err := c.client.Store(context.WithoutCancel(ctx), c.Decision, response, options...)
-	if stored.Stored() && c.fill != nil && !c.done {
+	if c.done {
+		return nothingToFill(), nil
+	}
+	c.done = true
+	return c.store(context.WithoutCancel(ctx), response, options)
+}
+
+// StoreAsync is Store for a caller that does not wait for the outcome: an answer that has been handed on in whole is
+// not held up by the cache. It returns at once, and the claim is no longer the caller's. What it does ends within the
+// store timeout; an answer that is not stored by the time the program ends is lost.
+func (c *Claim) StoreAsync(ctx context.Context, response UpstreamResponse, options ...StoreOption) {
+	if c.done {
+		return
+	}
+	c.done = true
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		defer func() {
+			if bug := recover(); bug != nil { // in a goroutine of this client it would end the gateway
+				c.client.mistakes.report(failure(ErrClientFault, "a bug in a Store"))
+			}
+		}()
+		_, _ = c.store(ctx, response, options) // what goes wrong is logged
+	}()
+}
+
+func (c *Claim) store(
+	ctx context.Context, response UpstreamResponse, options []StoreOption,
+) (*StoreResult, error) {
+	how := fillOver
+	defer func() { c.end(how) }()
+	if c.fill != nil {
+		close(c.fill.answered)
+	}
+	stored, err := c.client.Store(ctx, c.Decision, response, options...)
+	if stored.Stored() && c.fill != nil {
 		c.fill.decision, c.fill.response, c.fill.stored = c.Decision, response, stored
-		c.settle(fillStored)
+		how = fillStored
 	}
 	return stored, err
 }
@@ -100,17 +133,16 @@ func (c *Claim) Abandon(ctx context.Context) {
 	if c.done {
 		return
 	}
-	defer c.settle(fillAbandoned)
+	c.done = true
+	defer c.end(fillAbandoned)
 	_, _ = c.client.Abandon(ctx, c.Decision) // what goes wrong is logged; the lease ends by itself
 }
 
-func (c *Claim) settle(how ending) {
-	if c.done {
-		return
-	}
-	c.done = true
+// end lets go of those who wait.
+func (c *Claim) end(how ending) {
 	if c.fill != nil {
 		c.client.fills.end(c.fill, how)
+		c.fill = nil
 	}
 }
 
@@ -142,10 +174,11 @@ const (
 
 // fill is one request that some caller of this process is looking up or filling.
 type fill struct {
-	key     [sha256.Size]byte
-	decided chan struct{} // closed when it is a miss that will be filled
-	settled chan struct{} // closed at the end
-	how     ending        // this and the following are to be read after settled
+	key      [sha256.Size]byte
+	decided  chan struct{} // closed when it is a miss that will be filled
+	answered chan struct{} // closed when the provider's answer is being stored
+	settled  chan struct{} // closed at the end
+	how      ending        // this and the following are to be read after settled
 
 	decision *Decision
 	response UpstreamResponse
@@ -186,9 +219,9 @@ func (f *fill) collapsed() *Decision {
 	return decision
 }
 
-// wait waits until the fill is over; for its decision no longer than until deadline, which is that of a Lookup.
-func (f *fill) wait(ctx context.Context, r *LookupRequest, deadline time.Time) ending {
-	patience := time.NewTimer(time.Until(deadline))
+// wait waits until the fill is over: for its decision and for its Store no longer than a Lookup may take.
+func (f *fill) wait(ctx context.Context, r *LookupRequest, budget time.Duration) ending {
+	patience := time.NewTimer(budget)
 	defer patience.Stop()
 	select {
 	case <-f.settled:
@@ -204,6 +237,14 @@ func (f *fill) wait(ctx context.Context, r *LookupRequest, deadline time.Time) e
 		longest = r.WaitForFill
 	}
 	patience.Reset(longest)
+	select {
+	case <-f.answered:
+		patience.Reset(budget)
+	case <-f.settled:
+	case <-ctx.Done():
+	case <-patience.C:
+		return fillOver
+	}
 	select {
 	case <-f.settled:
 		return f.how
@@ -228,7 +269,9 @@ func (f *fills) begin(key [sha256.Size]byte) (mine, others *fill) {
 	if others = f.byKey[key]; others != nil {
 		return nil, others
 	}
-	mine = &fill{key: key, decided: make(chan struct{}), settled: make(chan struct{})}
+	mine = &fill{
+		key: key, decided: make(chan struct{}), answered: make(chan struct{}), settled: make(chan struct{}),
+	}
 	f.byKey[key] = mine
 	return mine, nil
 }

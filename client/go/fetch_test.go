@@ -72,7 +72,7 @@ func TestFetchFillsOnceAndServesFromThenOn(t *testing.T) {
 		if err != nil || string(got.Body) != string(paris().Body) || got.StatusCode != 200 {
 			t.Fatalf("%+v %v", got, err)
 		}
-		if hit := got.Decision.Hit(); hit != (call > 0) || (got.Stored == nil) != hit {
+		if hit := got.Decision.Hit(); hit != (call > 0) {
 			t.Fatalf("call %d: %+v", call, got)
 		}
 	}
@@ -148,7 +148,7 @@ func TestAnAnswerThatIsNotStoredIsNotWaitedForAgain(t *testing.T) {
 	})
 	results, failures := fetchAll(t, fake, 20, p)
 	for i, got := range results {
-		if failures[i] != nil || got.StatusCode != 500 || got.Stored.Stored() {
+		if failures[i] != nil || got.StatusCode != 500 || got.Decision.Hit() {
 			t.Fatalf("%+v %v", got, failures[i])
 		}
 	}
@@ -195,7 +195,10 @@ func TestACallerThatGoesInTheMiddleLeavesNoLeaseAndTheNextOneFills(t *testing.T)
 	}
 	close(p.release)
 	got, err := fake.Fetch(context.Background(), hello("hi"), p.fill)
-	if err != nil || !got.Stored.Stored() {
+	if err != nil || got.Decision.Hit() {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if got, err = fake.Fetch(context.Background(), hello("hi"), p.fill); err != nil || !got.Decision.Hit() {
 		t.Fatalf("%+v %v", got, err)
 	}
 }
@@ -209,8 +212,11 @@ func TestAFillThatPanicsLeavesNobodyWaiting(t *testing.T) {
 		})
 	}()
 	close(p.release)
-	if got, err := fake.Fetch(context.Background(), hello("hi"), p.fill); err != nil || !got.Stored.Stored() {
-		t.Fatalf("%+v %v", got, err)
+	for call := range 2 {
+		got, err := fake.Fetch(context.Background(), hello("hi"), p.fill)
+		if err != nil || got.Decision.Hit() != (call > 0) {
+			t.Fatalf("%+v %v", got, err)
+		}
 	}
 }
 
@@ -219,8 +225,32 @@ func TestAnOutageIsNoErrorOfFetch(t *testing.T) {
 	close(p.release)
 	fake.WillFail(codes.Unavailable, "programmed")
 	got, err := fake.Fetch(context.Background(), hello("hi"), p.fill)
-	if err != nil || got.Stored.RefusalReason != askonce.RefusalNothingToFill || p.calls.Load() != 1 {
+	if err != nil || got.StatusCode != 200 || p.calls.Load() != 1 || len(fake.Stores()) != 0 {
 		t.Fatalf("%+v %v", got, err)
+	}
+}
+
+func TestAnAnswerIsNotHeldUpByItsStore(t *testing.T) {
+	fake, p := patient(), newProvider(always)
+	close(p.release)
+	claim, err := fake.Claim(context.Background(), hello("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.SetDelay(500 * time.Millisecond)
+	began := time.Now()
+	claim.StoreAsync(context.Background(), paris())
+	claim.Abandon(context.Background()) // as a deferred one would: it has no say any more
+	if took := time.Since(began); took > 400*time.Millisecond {
+		t.Fatalf("it took %s", took)
+	}
+	got, err := fake.Fetch(context.Background(), hello("hi"), p.fill) // comes while it is being stored
+	if err != nil || !got.Decision.Collapsed || p.calls.Load() != 0 {
+		t.Fatalf("%+v %v", got, err)
+	}
+	stored, err := claim.Store(context.Background(), paris())
+	if err != nil || stored.RefusalReason != askonce.RefusalNothingToFill {
+		t.Fatalf("a claim is stored once: %+v %v", stored, err)
 	}
 }
 

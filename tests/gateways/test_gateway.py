@@ -50,7 +50,8 @@ def test_a_hit_is_byte_for_byte_what_the_provider_said(gateway, text, path, stre
     assert first.headers["content-type"] == second.headers["content-type"]
     assert len(gateway.calls) == 1
     assert "fwd" in first.headers["cache-status"]
-    assert re.search(r"(^|; )hit", second.headers["cache-status"])
+    # Collapsed, when it comes while the first is being stored.
+    assert re.search(r"; (hit|fwd=miss; collapsed)", second.headers["cache-status"])
     assert second.headers["x-askonce-cache-kind"] == "exact"
     assert re.fullmatch(r"[0-9a-f]{64}", second.headers["x-askonce-cache-entry"])
     assert second.headers["x-askonce-cache-verified"] == "false"
@@ -89,7 +90,8 @@ def test_the_provider_is_sent_the_targets_model_and_the_providers_key(gateway, t
 
 
 def test_the_answer_is_priced_and_carries_its_usage(gateway, text):
-    gateway.post(CHAT, gateway.chat(text))
+    for _ in range(2):  # the second comes back once the first is stored
+        gateway.post(CHAT, gateway.chat(text))
     with gateway.sidecar.wait_until_serving() as sidecar:
         found = sidecar.ask(_descriptor(gateway.chat(text, model="gpt-4o-2024-08-06")))
     assert found.candidate.usage.input_tokens == 9
@@ -180,7 +182,7 @@ def test_a_read_only_miss_is_not_stored(gateway, text):
 def test_a_short_life_is_short(gateway, text):
     headers = {"x-askonce-cache-ttl": "1"}
     gateway.post(CHAT, gateway.chat(text), headers=headers)
-    time.sleep(1.2)
+    time.sleep(2)
     answer = gateway.post(CHAT, gateway.chat(text), headers=headers)
     assert answer.headers["x-askonce-cache-reason"] == "expired"
     assert len(gateway.calls) == 2

@@ -194,8 +194,8 @@ func (c *call) forward(claim *askonce.Claim) error {
 	response.FallbackUsed = route != c.routes[0]
 	response.SourceRequestID = c.id
 	response.RequestStartTime = began
-	_, err = claim.Store(c.r.Context(), response)
-	return err
+	claim.StoreAsync(c.r.Context(), response) // the caller has its answer and does not wait for the cache
+	return nil
 }
 
 // refuse answers with an error in the dialect's shape.

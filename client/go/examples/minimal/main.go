@@ -59,7 +59,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	// Store. The sidecar refuses what is not whole, so there is nothing to decide here.
-	_, _ = claim.Store(r.Context(), askonce.FromOpenAIChat(answer.StatusCode, whole.Bytes()))
+	claim.StoreAsync(r.Context(), askonce.FromOpenAIChat(answer.StatusCode, whole.Bytes()))
 }
 
 func (g *gateway) call(r *http.Request, body []byte) (*http.Response, error) {
