@@ -43,10 +43,7 @@ func (c *Client) Claim(
 	}
 	key, shareable := keyOfFill(&request)
 	deadline := time.Now().Add(c.budgetOf(&request))
-	for range mostWaits {
-		if !shareable {
-			break
-		}
+	for waits, again := 0, shareable; again && waits < mostWaits; waits++ {
 		mine, others := c.fills.begin(key)
 		if mine != nil {
 			return c.lead(ctx, &request, mine)
@@ -55,12 +52,17 @@ func (c *Client) Claim(
 		if how == fillStored {
 			return &Claim{Decision: others.collapsed(), client: c}, nil
 		}
-		shareable = how == fillAbandoned // then one of those who wait comes next
+		again = how == fillAbandoned // then one of those who wait comes next
 		if how != fillUndecided {
 			deadline = time.Now().Add(c.budgetOf(&request))
 		}
 	}
 	request.Budget = max(time.Until(deadline), 1)
+	if shareable { // who has waited enough does not wait for the next one either, but later callers may wait for it
+		if mine, _ := c.fills.begin(key); mine != nil {
+			return c.lead(ctx, &request, mine)
+		}
+	}
 	decision, err := c.lookup(ctx, &request)
 	return &Claim{Decision: decision, client: c}, err
 }

@@ -52,7 +52,8 @@ func (c caching) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	header := http.Header{"Content-Type": {got.ContentType}, "Cache-Status": {got.Decision.CacheStatus}}
 	return &http.Response{
-		Status: fmt.Sprint(got.StatusCode, " ", http.StatusText(got.StatusCode)), StatusCode: got.StatusCode, Header: header, Body: io.NopCloser(bytes.NewReader(got.Body)),
+		Status:     fmt.Sprint(got.StatusCode, " ", http.StatusText(got.StatusCode)),
+		StatusCode: got.StatusCode, Header: header, Body: io.NopCloser(bytes.NewReader(got.Body)),
 		ContentLength: int64(len(got.Body)), Request: request, ProtoMajor: 1, ProtoMinor: 1,
 	}, nil
 }

@@ -19,9 +19,9 @@ type Fetched struct {
 	Decision   *Decision
 }
 
-// Fetch serves a request from the cache or calls fill and stores what it brings, without waiting for the Store. Callers with identical requests, in
-// this process and, as far as the sidecar's rule says so, in others, wait for one of them to fill. The error is that
-// of fill, or of the sidecar under WithStrict.
+// Fetch serves a request from the cache or calls fill and stores what it brings, without waiting for the Store.
+// Callers with identical requests, in this process and, as far as the sidecar's rule says so, in others, wait for one
+// of them to fill. The error is that of fill, or of the sidecar under WithStrict.
 func (c *Client) Fetch(
 	ctx context.Context, descriptor Descriptor, fill Fill, options ...LookupOption,
 ) (*Fetched, error) {

@@ -268,3 +268,27 @@ func TestHowLongToWaitForOthersTravelsAndBoundsTheWaitHere(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoComesAfterAnAnswerThatWasNotStoredIsWaitedForInTurn(t *testing.T) {
+	fake, ctx := patient(), context.Background()
+	first, err := fake.Claim(ctx, hello("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := make(chan *askonce.Claim)
+	go func() {
+		claim, _ := fake.Claim(ctx, hello("hi"))
+		claims <- claim
+	}()
+	time.Sleep(50 * time.Millisecond) // it waits for the first, or comes when that is over
+	if stored, _ := first.Store(ctx, askonce.UpstreamResponse{StatusCode: 500}); stored.Stored() {
+		t.Fatalf("%+v", stored)
+	}
+	second := <-claims
+	fake.SetDelay(200 * time.Millisecond)
+	second.StoreAsync(ctx, paris())
+	third, err := fake.Claim(ctx, hello("hi"))
+	if err != nil || !third.Decision.Collapsed {
+		t.Fatalf("%+v %v", third.Decision, err)
+	}
+}

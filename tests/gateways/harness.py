@@ -33,6 +33,7 @@ RULES = [
         "ttl": "15m",
     }
 ]
+STORE = {"max_bytes": "256MiB", "write_timeout": "60s"}
 SHARED_SHAPES = [{**RULES[0], "key": {"stream": "shared"}}]
 
 
@@ -64,6 +65,12 @@ class World:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         sent = {"authorization": f"Bearer {key}", "content-type": "application/json", **(headers or {})}
         return self.http.request("POST", f"{self.url}{path}", body=raw, headers=sent, **options)
+
+    def fill(self, path: str, body: Any, **options: Any) -> urllib3.BaseHTTPResponse:
+        """Send a request until its answer is stored: who asks the same waits for that."""
+        filled = self.post(path, body, **options)
+        assert self.post(path, body, **options).data == filled.data, "".join(self.log)
+        return filled
 
     def chat(self, text: str, **members: Any) -> dict[str, Any]:
         """A body of a chat; other members replace or join it."""
@@ -98,6 +105,7 @@ def gateway_config(
         "listen": "127.0.0.1:0",
         "sidecar": place.unix,
         "budget_ms": budget_ms,
+        "store_timeout_ms": 60_000,
         "keys": {**KEYS, **{f"sk-{number}": f"tenant-{number}" for number in range(1000)}},
         "providers": {
             "openai": {"dialect": "openai", "url": provider.url, "key_env": "FAKE_OPENAI_KEY"},
@@ -115,15 +123,15 @@ def gateway_config(
 
 
 @contextmanager
-def world(command: Sequence[str], rules: Any = None, *, budget_ms: int = 10_000) -> Iterator[World]:
+def world(command: Sequence[str], rules: Any = None, *, budget_ms: int = 30_000) -> Iterator[World]:
     """Start a sidecar, two providers, and a gateway by `command` and the path of its configuration.
 
-    The gateway says "listening on ADDRESS" on its standard error. Its Lookups have time, so that a slow
-    machine does not look like a slow sidecar.
+    The gateway says "listening on ADDRESS" on its standard error. Its calls have time, and so has the disk:
+    a slow machine does not look like a slow sidecar.
     """
     provider, spare = FakeProvider(), FakeProvider()
     with short_folder() as folder, serving(provider, spare):
-        place = Place(folder, rules=RULES if rules is None else rules, store={"max_bytes": "256MiB"})
+        place = Place(folder, rules=RULES if rules is None else rules, store=STORE)
         config = folder / "gateway.json"
         config.write_text(json.dumps(gateway_config(place, provider, spare, budget_ms)))
         with sidecar(place) as process:

@@ -17,6 +17,9 @@ type Config struct {
 	Sidecar string `json:"sidecar"`
 	// Budget is how many milliseconds a Lookup may take; left out, the client's default of 50.
 	Budget int `json:"budget_ms"`
+	// StoreTimeout is how many milliseconds a Store may take, after the caller has its answer; left out, the client's
+	// default of 2500.
+	StoreTimeout int `json:"store_timeout_ms"`
 	// Keys says which tenant an API key of this gateway belongs to.
 	Keys map[string]string `json:"keys"`
 	// Providers are the upstreams, by name.
@@ -58,10 +61,14 @@ func (r Route) cost(usage *askonce.Usage) *float64 {
 }
 
 func (c *Config) options() []askonce.Option {
-	if c.Budget == 0 {
-		return nil
+	var options []askonce.Option
+	if c.Budget != 0 {
+		options = append(options, askonce.WithBudget(time.Duration(c.Budget)*time.Millisecond))
 	}
-	return []askonce.Option{askonce.WithBudget(time.Duration(c.Budget) * time.Millisecond)}
+	if c.StoreTimeout != 0 {
+		options = append(options, askonce.WithStoreTimeout(time.Duration(c.StoreTimeout)*time.Millisecond))
+	}
+	return options
 }
 
 func (c *Config) replayPause() time.Duration { return time.Duration(c.ReplayPause) * time.Millisecond }
