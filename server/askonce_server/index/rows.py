@@ -14,7 +14,7 @@ from askonce_server.index.scan import sketchable
 from askonce_server.index.sketch import Sketch
 from askonce_server.ports import Vector, VectorBlock
 
-FLAT_ROWS: Final = 2048
+FLAT_ROWS: Final = 1024
 """From here on a sketch is faster than a scan of the vectors (`benchmarks/micro/recall.py`)."""
 _TAIL_SHARE: Final = 8
 """A sketch is made anew when what came after it is this part of it."""

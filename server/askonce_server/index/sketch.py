@@ -3,60 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from askonce_server.index.candidates import NOTHING_BEYOND, Candidates, Scores, Sequences, ranked
+from askonce_server.index.candidates import NOTHING_BEYOND, Candidates, Sequences, ranked
 from askonce_server.index.codes import Codes
 from askonce_server.index.scan import Scan, bits_for
 from askonce_server.ports import Vector
 
+_LEAST, _MOST = 48, 1024
+_SAMPLE_ROWS, _SAMPLE_NEAR, _USUAL_K = 32, 1024, 10
+_SETTLED, _SPARE = 0.9, 1.1
 _SIGMAS: Final = 4.0
-_SAMPLE_ROWS, _SAMPLE_NEAR, _USUAL_K = 64, 1024, 10
-_LEAST, _MOST = 96, 1024
 _PART_ROWS: Final = 4096
-_ROWS_A_CANDIDATE: Final = 64
-"""How many vectors two more bits are scanned of in the time that one candidate takes."""
-
-
-class Fit(NamedTuple):
-    """What sketched cosines say of cosines, as measured. From both that of the middle is taken away."""
-
-    slope: float
-    base: float
-    spread: float
-    reach: int
-    """How many the scan has to propose so that nine times of ten the nearest are among them for certain."""
-
-    def greatest(self, sketched: Scores) -> Scores:
-        """Return what no vector with such sketches exceeds, but for one of 30,000."""
-        return self.slope * sketched + np.float32(self.base + _SIGMAS * self.spread)
+_ROWS_A_CANDIDATE: Final = 128
+"""Of how many vectors two more bits are scanned in the time that one candidate takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
     """Vectors that never change. Searched by any number of threads at once.
 
-    How far sketches are off is measured when they are made. By it a search knows how near a vector could be
-    that the scan did not propose, and says so; whoever needs to know better asks for more.
+    It is known how far a sketch may be off. By it a search knows how near a vector could be that the scan did
+    not propose, and says so; whoever needs to know better asks for more.
     """
 
     sequences: Sequences
     codes: Codes
     scan: Scan
-    fit: Fit
     margin: float
+    sigmas: float
+    """How many deviations of its noise a sketch is off at most, but for one of 30,000."""
+    reach: int
+    """How many are to be proposed, so that nine times of ten the ten nearest are certain to be among them."""
 
     @classmethod
     def of(cls, sequences: Sequences, codes: Codes) -> Sketch:
-        """Sketch the vectors that `codes` hold, with more bits where these are soon paid for."""
+        """Sketch the vectors that `codes` hold, with more bits where few leave too many candidates."""
         for bits in bits_for(codes.values.shape[1]):
             scan = Scan(codes, bits=bits)
-            fit = _fitted(scan, codes)
-            if fit.reach <= _LEAST + codes.count // _ROWS_A_CANDIDATE:
+            sigmas, reach = _measured(scan, codes)
+            if reach <= _LEAST + codes.count // _ROWS_A_CANDIDATE:
                 break
-        return cls(sequences, codes, scan, fit, codes.margin)
+        return cls(sequences, codes, scan, codes.margin, sigmas, reach)
 
     @property
     def count(self) -> int:
@@ -70,17 +60,16 @@ class Sketch:
 
     def search(self, vector: Vector, k: int, effort: int) -> Candidates:
         """Propose more than `k`, the more the greater the `effort`; all when that is a good part of them."""
-        proposed = max(self.fit.reach, _LEAST * k // _USUAL_K) * effort
+        proposed = max(self.reach, 2 * k) * effort
         if proposed * 4 > self.count:
             return self._all(vector)
-        sketched, found = self.scan.best(vector[None], proposed)
+        asked = vector[None]
+        apart = float(self.scan.middle(asked)[0] + self.sigmas * self.scan.noise(asked)[0]) + self.margin
+        sketched, found = self.scan.best(asked, proposed)
         places = found[0]
-        return ranked(
-            self.sequences[places],
-            self.codes.scores(vector, places),
-            margin=self.margin,
-            beyond=float(self.fit.greatest(sketched[0, -1]) + np.dot(self.scan.middle, vector)) + self.margin,
-        )
+        scores = self.codes.scores(vector, places)
+        beyond = self.scan.unshrunk(float(sketched[0, -1])) + apart
+        return ranked(self.sequences[places], scores, margin=self.margin, beyond=beyond)
 
     def _all(self, vector: Vector) -> Candidates:
         parts = [slice(at, at + _PART_ROWS) for at in range(0, self.count, _PART_ROWS)]
@@ -88,20 +77,18 @@ class Sketch:
         return ranked(self.sequences, scores, margin=self.margin, beyond=NOTHING_BEYOND)
 
 
-def _fitted(scan: Scan, codes: Codes) -> Fit:
-    """Compare sketched cosines with those of the codes, from some of the vectors to what is near to them."""
+def _measured(scan: Scan, codes: Codes) -> tuple[float, int]:
+    """Return `sigmas` and `reach`, from some of the vectors and what is near to them.
+
+    Dimensions that are not independent, or far from normal, make sketches err more than the noise tells.
+    """
     chosen = np.unique(np.linspace(0, codes.count - 1, _SAMPLE_ROWS).astype(np.int64))
     asked = codes.vectors(chosen)
     sketched, found = scan.best(asked, min(_SAMPLE_NEAR, codes.count))
     cosines = np.stack([codes.scores(*one) for one in zip(asked, found, strict=True)])
-    cosines -= np.vecdot(asked, scan.middle)[:, None]
-    others = found != chosen[:, None]
-    low, true = sketched[others].astype(np.float64), cosines[others].astype(np.float64)
-    deviation = low - low.mean()
-    slope = float(np.dot(deviation, true) / max(np.dot(deviation, deviation), 1e-12))
-    base = float(true.mean() - slope * low.mean())
-    fit = Fit(slope, base, float(np.std(true - slope * low - base)) + 1e-6, 0)
-    nearest = np.sort(np.where(others, cosines, -np.inf), axis=1)[:, -_USUAL_K]
-    needed = (fit.greatest(sketched) >= nearest[:, None]).sum(axis=1)
-    usual = int(np.quantile(needed, 0.9)) + _USUAL_K
-    return fit._replace(reach=min(max(usual, _LEAST), _MOST))
+    likely = scan.unshrunk(sketched) + scan.middle(asked)[:, None]
+    noise = scan.noise(asked)[:, None]
+    sigmas = max(_SIGMAS, float(((cosines - likely) / noise).max()))
+    tenth = np.partition(cosines, -_USUAL_K - 1, axis=1)[:, -_USUAL_K - 1]  # the first is the vector itself
+    needed = (likely + sigmas * noise + codes.margin >= tenth[:, None]).sum(axis=1)
+    return sigmas, int(np.clip(_SPARE * np.quantile(needed, _SETTLED), _LEAST, _MOST))
