@@ -16,6 +16,7 @@ from askonce_server.store.finality import Finality
 from askonce_server.store.hits import Hits
 from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
 from askonce_server.store.partitions import Partitions
+from askonce_server.store.recent import RecentVectors
 from askonce_server.store.records import decode_body, decode_record, entry_of, key_of
 from askonce_server.store.seals import Damaged
 from askonce_server.store.snapshot import Snapshot
@@ -26,7 +27,17 @@ Counts = TypeVar("Counts")
 class Readers:
     """The views that are open in this process, so that the map is not taken away under one."""
 
-    __slots__ = ("_closed", "_env", "_newest", "_snapshot", "_views", "databases", "hits", "unreadable")
+    __slots__ = (
+        "_closed",
+        "_env",
+        "_newest",
+        "_snapshot",
+        "_views",
+        "databases",
+        "hits",
+        "recent",
+        "unreadable",
+    )
 
     def __init__(
         self,
@@ -38,6 +49,7 @@ class Readers:
         self._newest = opened.files.newest
         self.databases = opened.databases
         self.hits = hits
+        self.recent = RecentVectors(opened.databases)
         self.unreadable = unreadable
         """Turns a fault of reading into what the port raises."""
         self._views: dict[int, None] = {}
@@ -196,8 +208,8 @@ class LmdbReadView:
         known = self._known.stored.get(row)
         if known is not None and self._txn is not None:
             return known
-        databases = self._readers.databases
-        found = self.measure(lambda txn: Partitions(txn, databases).stored(partition, sequence))
+        recent = self._readers.recent
+        found = self.measure(lambda txn: recent.stored(txn, partition, sequence))
         if found is not None:
             self._known.keep_stored(row, found)
         return found
