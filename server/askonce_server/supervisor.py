@@ -41,7 +41,7 @@ def supervise(config: Config, *, file: Path | None, text: str) -> int:
     """Run workers until SIGTERM or SIGINT; return the exit status.
 
     `config` is what `text` says, which stood in `file`. The status is 1 when the server cannot start, or when
-    a worker did not end in order.
+    a worker did not end in order; one that was stopped, and killed as it is at any time, counts for nothing.
     """
     log_json_lines()
     with _wakeups() as (wakeup, stopping):
@@ -233,7 +233,7 @@ class Supervisor:
                 child.signal(signal.SIGHUP)
 
     def _stop(self) -> int:
-        """Let every worker drain; return 0 when all of them ended in order and in time."""
+        """Let every worker drain; return 0 when all that were heard of ended in order and in time."""
         section = self._config.drain
         deadline = time.monotonic() + _CLOSE_SECONDS + self._config.store.write_timeout.total_seconds()
         deadline += section.delay.total_seconds() + section.grace.total_seconds()
@@ -252,7 +252,7 @@ class Supervisor:
                     continue
                 self._forget(child)
                 if status != 0 and not (unborn and status == -signal.SIGTERM):
-                    in_order = False
+                    in_order = in_order and child.given_up
                     _log.error("worker %d (process %d) %s", child.number, pid, ended(status))
         return 0 if in_order else 1
 

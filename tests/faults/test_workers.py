@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -10,73 +9,18 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 
 import grpc
 import pytest
 
-from askonce.v1 import admin_service_pb2
 from askonce_server.healthcheck import main as healthcheck
+from faults.crew import WORKERS, Crew, gone, wait_until
 from faults.sidecar_process import START_SECONDS, SidecarProcess, sidecar
 from rpc.answers import answer, chat_body
 from rpc.harness import Gateway, Place, short_folder
 from rpc.replies import filed, outcome, verdict
 from rpc.requests import describe, seconds, turns
 from rpc.semantic import asking, at, semantic
-
-WORKERS = 2
-
-
-def wait_until(what, told=lambda: "", *, seconds=START_SECONDS) -> float:
-    """How many seconds it took to come true."""
-    began = time.monotonic()
-    while not what():
-        assert time.monotonic() - began < seconds, told()
-        time.sleep(0.01)
-    return time.monotonic() - began
-
-
-class Crew:
-    """A sidecar of several workers."""
-
-    def __init__(self, process: SidecarProcess) -> None:
-        self.process = process
-        self.place = process.place
-
-    def pids(self) -> list[int]:
-        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(pid) for pid in listed]
-
-    def pid_of(self, number: int) -> int:
-        """The process that calls itself so in its command line, by the log."""
-        said = [line for line in self.said() if line["message"].startswith(f"worker {number} (process ")]
-        serving = [line["message"] for line in said if line["message"].endswith(") serves")]
-        return int(serving[-1].split()[3].rstrip(")"))
-
-    def said(self) -> list[dict]:
-        return [json.loads(line) for line in self.process.log.read_text().splitlines() if line[:1] == "{"]
-
-    def of(self, number: int) -> str:
-        """The address of one worker."""
-        return f"{self.place.unix}.{number}"
-
-    def wait_until_serving(self) -> None:
-        """Every worker takes calls, and has its store."""
-        wait_until(lambda: all(self._serves(number) for number in range(WORKERS)), self.process.log.read_text)
-
-    def _serves(self, number: int) -> bool:
-        assert self.process.alive(), self.process.log.read_text()
-        try:
-            os.kill(self.pid_of(number), 0)
-            with Gateway(self.of(number)) as gateway:
-                return {gateway.serving(), gateway.serving("askonce.store")} == {"SERVING"}
-        except (grpc.RpcError, OSError, IndexError):
-            return False
-
-    def stats(self, number: int | None = None):
-        admin = self.place.admin if number is None else f"{self.place.admin}.{number}"
-        with Gateway(admin) as operator:
-            return operator.admin.GetStats(admin_service_pb2.GetStatsRequest(), timeout=10)
 
 
 @pytest.fixture(scope="module")
@@ -290,10 +234,6 @@ class Load:
         self._pool.shutdown()
 
 
-def gone(pid: int) -> bool:
-    return not Path(f"/proc/{pid}").exists()
-
-
 def test_a_killed_worker_comes_back_and_the_other_goes_on(crew, tenant):
     killed, other = Load(crew.of(0), tenant), Load(crew.of(1), tenant)
     killed.wait_for(20)
@@ -411,8 +351,48 @@ def test_what_keeps_one_worker_from_starting_ends_the_server(folder, settings, s
     assert "Traceback" not in process.log.read_text()
 
 
+def test_a_worker_that_is_stopped_does_not_hold_up_the_end(folder):
+    """It is killed as at any time, also inside a write; what was acknowledged is kept, the end in order."""
+    place = Place(folder, workers=WORKERS, store={"max_bytes": "512MiB"}, drain={"grace": "20s"})
+    with sidecar(place) as process:
+        crew = Crew(process)
+        crew.wait_until_serving()
+        loads = [Load(crew.of(number), "acme") for number in range(WORKERS)]
+        for load in loads:
+            load.wait_for(20)
+        pid = crew.pid_of(0)
+        os.kill(pid, signal.SIGSTOP)
+        assert process.terminate() == 0, process.log.read_text()
+        for load in loads:
+            load.stop()
+        log = process.log.read_text()
+        assert f"worker 0 (process {pid}) has not been heard of for 3 s: killing it" in log
+        assert f"worker 0 (process {pid}) was killed by SIGKILL" in log
+        assert "worker 1 (" not in log.split("SIGTERM: draining")[1], "the other ended by itself"
+    with sidecar(place) as process:
+        crew = Crew(process)
+        crew.wait_until_serving()
+        for load in loads:
+            assert load.stored
+            with Gateway(crew.of(1)) as gateway:
+                for name in load.stored:
+                    load.check(gateway, name)
+            assert load.wrong == []
+
+
+def test_a_worker_that_crashes_at_the_end_is_no_end_in_order(folder):
+    with sidecar(Place(folder, workers=WORKERS, drain={"delay": "2s"})) as process:
+        crew = Crew(process)
+        crew.wait_until_serving()
+        pid = crew.pid_of(0)
+        process.send(signal.SIGTERM)
+        wait_until(lambda: "SIGTERM: draining" in process.log.read_text())
+        os.kill(pid, signal.SIGKILL)
+        assert process.process.wait(timeout=START_SECONDS) == 1
+        assert f"worker 0 (process {pid}) was killed by SIGKILL" in process.log.read_text()
+
+
 def test_a_store_that_is_taken_away_is_made_anew_by_all(folder):
-    """And one that is stopped does not hold up the end of the others."""
     place = Place(folder, workers=WORKERS)
     with sidecar(place) as process:
         crew = Crew(process)
@@ -425,6 +405,3 @@ def test_a_store_that_is_taken_away_is_made_anew_by_all(folder):
             one.fill(describe("after"))
             assert verdict(other.ask(describe("after"))) == "hit exact"
             assert verdict(other.ask(describe("before"))) == "miss"
-        os.kill(crew.pid_of(0), signal.SIGSTOP)
-        assert process.terminate() == 1, "not every worker ended in order"
-        assert f"worker 0 (process {crew.pid_of(0)}) was killed by SIGKILL" in process.log.read_text()

@@ -45,6 +45,8 @@ class Child:
         self.due = 0.0
         """When it may start again, in seconds of `time.monotonic`."""
         self.served_once = False
+        self.given_up = False
+        """Whether this process was killed because it was not heard of."""
         self._counts = counts
         self._process: subprocess.Popen[bytes] | None = None
         self._silent = 0.0
@@ -78,6 +80,7 @@ class Child:
             ours.sendall(encode(orders))
         ours.setblocking(False)
         self.connection, self.state, self._silent, self._since = ours, State.STARTING, 0.0, now
+        self.given_up = False
         return ours
 
     def listen(self, now: float) -> bool:
@@ -111,7 +114,7 @@ class Child:
                 limit,
             )
             self.signal(signal.SIGKILL)
-            self._silent = 0.0
+            self._silent, self.given_up = 0.0, True
 
     def signal(self, number: int) -> None:
         """Send the process a signal, if there is one."""
