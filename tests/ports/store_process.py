@@ -1,11 +1,13 @@
 """Another process on a store, for tests: `python store_process.py COMMAND FOLDER …`."""
 
+import mmap
 import os
 import random
 import subprocess
 import sys
 import time
 from pathlib import Path
+from struct import Struct
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
@@ -15,7 +17,11 @@ import lmdb  # noqa: E402
 from askonce_server.ports import StoreUnavailable  # noqa: E402
 from askonce_server.store import SharedLeases, StoreSettings, open_store  # noqa: E402
 from ports.entry_store_contract import MIB, NOW_MS, body_at, key, write  # noqa: E402
+from ports.finality_contract import dim  # noqa: E402
 from ports.semantic_rows_contract import semantic_key, told, unit  # noqa: E402
+
+ROUND = Struct("=Q")
+"""How a number lies in shared memory."""
 
 
 def settings(folder, **changes):
@@ -120,6 +126,16 @@ def raise_shared(folder, name, value):
     """Raise a generation as another worker would."""
     store = open_store(settings(folder), exclusive=False)
     store.raise_generations({bytes.fromhex(name): bytes.fromhex(value)}, at_ms=NOW_MS)
+    store.close()
+
+
+def raise_over_and_over(folder, memory_file, rounds, durability):
+    """Raise one generation, round after round; say in shared memory which round was acknowledged last."""
+    store = open_store(settings(folder, durability=durability), exclusive=False)
+    with Path(memory_file).open("r+b") as file, mmap.mmap(file.fileno(), ROUND.size) as memory:
+        for number in range(1, int(rounds) + 1):
+            store.raise_generations({dim("acme"): number.to_bytes(16, "big")}, at_ms=NOW_MS)
+            ROUND.pack_into(memory, 0, number)
     store.close()
 
 
