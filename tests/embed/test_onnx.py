@@ -111,7 +111,7 @@ def test_a_very_long_text_is_refused_without_being_read(minilm):
     begun = time.process_time()
     with pytest.raises(TextTooLong):
         minilm.embed("word " * 2_000_000, deadline=soon())
-    assert time.process_time() - begun < 0.1
+    assert time.process_time() - begun < 1.0  # to read it takes seconds
 
 
 def test_max_text_lowers_the_window(folder):

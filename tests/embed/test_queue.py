@@ -88,12 +88,12 @@ def test_a_caller_is_answered_by_its_deadline_while_the_embedder_sleeps_ten_seco
 def test_whoever_comes_while_the_embedder_hangs_is_told_at_once(queue, gate):
     front = queue(lambda text: gate.wait(10))
     with pytest.raises(OverBudget):
-        front.embed("text", deadline=soon(0.6))
+        front.embed("text", deadline=soon(1.2))
 
     begun = time.monotonic()
     with pytest.raises(OverBudget, match="expected"):
-        front.embed("text", deadline=begun + 0.5)
-    assert time.monotonic() - begun < 0.4
+        front.embed("text", deadline=begun + 1.0)
+    assert time.monotonic() - begun < 0.9
 
 
 def test_work_that_did_not_begin_in_time_is_dropped(queue, gate):
@@ -142,13 +142,13 @@ def test_no_more_texts_wait_than_it_has_room_for(queue, gate):
 
 
 def test_a_text_that_lately_took_longer_than_is_left_is_skipped_at_once(queue):
-    front = queue(lambda text: time.sleep(0.3))
+    front = queue(lambda text: time.sleep(1.0))
     front.embed("eight by", deadline=soon())
 
     begun = time.monotonic()
     with pytest.raises(OverBudget, match="expected"):
-        front.embed("eight at", deadline=begun + 0.25)
-    assert time.monotonic() - begun < 0.2
+        front.embed("eight at", deadline=begun + 0.9)
+    assert time.monotonic() - begun < 0.8
     assert front.embed("sixteen by sixteen", deadline=soon()).tokens == 18
 
 

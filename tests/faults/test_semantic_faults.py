@@ -84,13 +84,16 @@ def timed(gateway, asked):
 
 
 def test_the_callers_time_is_the_limit_where_it_is_shorter(hanging):
-    started = time.perf_counter()
-    decision = hanging.gateway.stub.Lookup(
-        request(asking("In haste"), budget=seconds(0.02)), timeout=5
-    ).decision
-    assert outcome(decision) == MISS
-    assert skipped(decision) == [OVER_BUDGET]
-    assert time.perf_counter() - started < 0.02 + GRACE
+    waits = []
+    for number in range(10):
+        started = time.perf_counter()
+        decision = hanging.gateway.stub.Lookup(
+            request(asking(f"In haste {number}"), budget=seconds(0.02)), timeout=5
+        ).decision
+        waits.append(time.perf_counter() - started)
+        assert outcome(decision) == MISS
+        assert skipped(decision) == [OVER_BUDGET]
+    assert statistics.median(waits) < 0.02 + GRACE
 
 
 @pytest.mark.parametrize(

@@ -158,17 +158,17 @@ def test_closing_finishes_what_was_accepted(make_store, commits, tmp_path):
 
 
 def test_a_hanging_disk_costs_the_write_timeout_once(make_store, commits):
-    store = make_store(write_timeout=0.3)
+    store = make_store(write_timeout=1.0)
     assert store.put([write("before")]) == [None]
     commits.gate.clear()
     began = time.monotonic()
     assert store.put([write("a")]) == [FAILED]
-    assert 0.3 <= time.monotonic() - began < 2.0
+    assert 1.0 <= time.monotonic() - began < 5.0
     assert eventually(lambda: store.problem() is not None)
-    assert "no write has finished for 0.3 s" in store.problem()
+    assert "no write has finished for 1 s" in store.problem()
     began = time.monotonic()
     assert store.put([write("b")]) == [FAILED]
-    assert time.monotonic() - began < 0.2
+    assert time.monotonic() - began < 0.9
     assert body_at(store, key("before")) == b"answer to before"
     commits.gate.set()
     assert eventually(lambda: store.problem() is None)
@@ -231,7 +231,7 @@ def test_the_queue_is_bounded_in_bytes(make_store, commits):
 
 
 def test_a_process_stopped_inside_a_write_blocks_nobody_for_long(make_store, tmp_path):
-    store = make_store(write_timeout=0.5)
+    store = make_store(write_timeout=1.0)
     store.put([write("before")])
     other = start("inside_write", tmp_path / "store")
     assert other.stdout.readline() == "inside\n"
@@ -239,13 +239,13 @@ def test_a_process_stopped_inside_a_write_blocks_nobody_for_long(make_store, tmp
     try:
         began = time.monotonic()
         assert store.put([write("a")]) == [FAILED]
-        assert time.monotonic() - began < 2.0
+        assert time.monotonic() - began < 5.0
         assert body_at(store, key("before")) == b"answer to before"
         assert store.stats().entries == 2
         assert eventually(lambda: "another process stopped" in (store.problem() or ""))
         began = time.monotonic()
         assert store.put([write("b")]) == [FAILED]
-        assert time.monotonic() - began < 0.3
+        assert time.monotonic() - began < 0.9
     finally:
         os.kill(other.pid, signal.SIGKILL)
         other.communicate()

@@ -98,12 +98,10 @@ def dense_items(tenant, piece):
 @pytest.mark.parametrize("piece", DENSE.values(), ids=DENSE.keys())
 def test_a_batch_of_countless_values_is_decided_in_part(gateway, tenant, piece):
     items = dense_items(tenant, piece)
-    begin = time.process_time()
     told = [verdict(result.decision) for result in gateway.ask_all(items)]
-    assert time.process_time() - begin < 1.3  # decided as a whole it takes 2 to 5 s
     first = told.index("bypass too_large")
     assert told == ["miss"] * first + ["bypass too_large"] * (256 - first)
-    assert first > 20
+    assert 20 < first < 128  # all of them would cost seconds
     assert verdict(gateway.ask(items[-1])) == "miss"
 
 
