@@ -127,6 +127,7 @@ const (
 	BypassPartitionLoading       BypassReason = 19
 	BypassOverBudget             BypassReason = 20
 	BypassStoreFailed            BypassReason = 21
+	BypassPartitionTooLarge      BypassReason = 22
 )
 
 // DenyReason says why a candidate was not served although one existed.

@@ -86,6 +86,7 @@ def test_every_reason_of_a_descriptor_has_a_refusal_of_the_same_name():
     """A Store by descriptor is refused for what a Lookup would have bypassed for."""
     about_matchers = {"WHITESPACE_SIGNIFICANT", "HISTORY_TOO_LONG", "NO_EMBEDDABLE_TEXT", "TEXT_TOO_LONG"}
     about_matchers |= {"EMBEDDING_MISSING", "EMBEDDER_FAILED", "PARTITION_LOADING", "OVER_BUDGET"}
+    about_matchers |= {"PARTITION_TOO_LARGE"}
     never_at_a_store = {"CALLER_BYPASS"}
     names = {reason.name for reason in reasons.BypassReason} - about_matchers - never_at_a_store
     assert names <= {reason.name for reason in reasons.RefusalReason}

@@ -3,7 +3,7 @@
 import time
 
 from askonce_server.index import NumpyVectorIndex
-from askonce_server.ports import PartitionLoading
+from askonce_server.ports import PartitionLoading, PartitionUnreadable
 from index.fake_store import EAST, PARTITION, always
 
 MIB = 1 << 20
@@ -19,7 +19,7 @@ def loaded(index, store, vector=EAST, *, seconds=20, **changes):
     while True:
         try:
             return recall(index, store, vector, **changes)
-        except PartitionLoading:
+        except (PartitionLoading, PartitionUnreadable):
             assert time.monotonic() < deadline, "it never was loaded"
             time.sleep(0.005)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askonce_server.index.held import INLINE_ROWS
-from askonce_server.ports import PartitionLoading, StoreUnavailable
+from askonce_server.ports import PartitionLoading, PartitionUnreadable, StoreUnavailable
 from index.asking import loaded, named, recall, truth, until
 from index.fake_store import (
     DIM,
@@ -129,7 +129,7 @@ def test_a_load_that_fails_is_tried_again_after_a_pause(index, store, caplog):
         recall(index, store, view=view)
     until(lambda: "the store is broken" in caplog.text)
     for _ in range(20):
-        with pytest.raises(PartitionLoading):
+        with pytest.raises(PartitionUnreadable):
             recall(index, store, view=view)
     assert caplog.text.count("the store is broken") == 1
     store.broken = False

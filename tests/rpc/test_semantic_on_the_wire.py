@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from askonce.v1 import admin_service_pb2, decision_pb2
+from askonce.v1 import admin_service_pb2, decision_pb2, reason_pb2
 from rpc.answers import answer_for, storing
 from rpc.harness import running
 from rpc.replies import filed, malformed, outcome, verdict
@@ -17,6 +17,7 @@ from rpc.semantic import DIM, asking, at, semantic, semantic_rule
 
 FIRST = "How do I reset my password?"
 AGAIN = "How can I reset my password?"
+TOO_LARGE = reason_pb2.BYPASS_REASON_PARTITION_TOO_LARGE
 
 
 @pytest.fixture(scope="module")
@@ -366,3 +367,23 @@ def test_the_packaged_model_finds_a_reworded_question():
         found = one.gateway.ask(asking(AGAIN))
         assert verdict(found) == "hit semantic"
         assert found.candidate.similarity > 0.98
+
+
+def test_a_partition_larger_than_the_index_is_skipped_with_a_reason_that_is_counted():
+    settings = semantic()
+    settings["embedders"]["own"]["dim"] = wide = 1024
+    with running(**settings, index={"max_bytes": "1MiB"}) as server:
+        for first in range(0, 2304, 256):
+            asked = [
+                asking(f"question {number}", struct.pack(f"<{wide}f", 1, number, *[0] * (wide - 2)))
+                for number in range(first, first + 256)
+            ]
+            stored = server.gateway.store_all([storing(one, answer_for(one)) for one in asked])
+            assert {filed(result.response) for result in stored} == {"stored"}
+        for _ in range(3):
+            found = server.gateway.ask(asking("another question", struct.pack(f"<{wide}f", *[1] * wide)))
+            assert (outcome(found), found.bypass_reason) == ("miss", TOO_LARGE)
+            assert found.store_answer
+        tallies = server.stats().tallies
+        assert tallies["skipped.semantic.partition_too_large"] == 3
+        assert server.gateway.ask(asked[0]).kind == 1  # what is looked up by key is found

@@ -148,6 +148,7 @@ class BypassReason(_OpenEnum):
     PARTITION_LOADING = 19
     OVER_BUDGET = 20
     STORE_FAILED = 21
+    PARTITION_TOO_LARGE = 22
 
 
 class DenyReason(_OpenEnum):

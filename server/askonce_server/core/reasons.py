@@ -54,6 +54,7 @@ class BypassReason(IntEnum):
     PARTITION_LOADING = 19
     OVER_BUDGET = 20
     STORE_FAILED = 21
+    PARTITION_TOO_LARGE = 22
 
 
 class DenyReason(IntEnum):

@@ -62,6 +62,8 @@ class Held:
         """For the index's own sum."""
         self.load_after = 0.0
         """Not to be loaded before, in seconds of `time.monotonic`."""
+        self.absent: type[Exception] = PartitionLoading
+        """What a recall raises while there are no contents."""
         self.loading = False
         self._load = load
         self._lock = threading.Lock()
@@ -75,7 +77,7 @@ class Held:
     def current(self, view: ReadView, state: PartitionState) -> Contents:
         """Return contents that are no older than `view`, which shows the partition in `state`.
 
-        Raises PartitionLoading, StoreUnavailable.
+        Raises PartitionLoading, PartitionTooLarge, PartitionUnreadable, StoreUnavailable.
         """
         contents = self.contents
         if contents is None or not contents.agree(state):
@@ -116,7 +118,7 @@ class Held:
             return fresh
         self._load(self)
         if contents is None:
-            raise PartitionLoading
+            raise self.absent
         return contents
 
     def _extended(self, contents: Contents, view: ReadView, state: PartitionState) -> Contents:
@@ -131,3 +133,4 @@ class Held:
 
     def _replace(self, contents: Contents) -> None:
         self.contents, self.dead = contents, {}
+        self.absent = PartitionLoading

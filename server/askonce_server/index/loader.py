@@ -14,7 +14,7 @@ from askonce_server.index.exhaustive import BLOCK_ROWS
 from askonce_server.index.held import Contents, Held
 from askonce_server.index.nearest import age
 from askonce_server.index.rows import RowsBuilder
-from askonce_server.ports import ReadView
+from askonce_server.ports import PartitionUnreadable, ReadView
 
 _PAUSE_SECONDS: Final = 1.0
 """How long a partition that could not be read is left alone."""
@@ -65,9 +65,13 @@ class Loader:
                 self._fill(held)
             except Exception as fault:
                 _log.warning(
-                    "a partition could not be read into the index: %s: %s", type(fault).__name__, fault
+                    "partition %s could not be read into the index: %s: %s",
+                    held.partition.hex()[:7],
+                    type(fault).__name__,
+                    fault,
                 )
                 held.load_after = time.monotonic() + _PAUSE_SECONDS
+                held.absent = PartitionUnreadable
             with self._lock:
                 self._queued.discard(held)
                 held.pending_bytes = 0

@@ -18,10 +18,20 @@ from askonce_server.index.exhaustive import exhaustive
 from askonce_server.index.held import INLINE_ROWS, Contents, Held
 from askonce_server.index.loader import Loader
 from askonce_server.index.nearest import Walk, age
-from askonce_server.ports import IndexStats, PartitionLoading, ReadView, StoreUnavailable, Vector
+from askonce_server.index.rows import least_bytes
+from askonce_server.ports import (
+    IndexStats,
+    PartitionLoading,
+    PartitionTooLarge,
+    PartitionUnreadable,
+    ReadView,
+    StoreUnavailable,
+    Vector,
+)
 
-_TOO_LARGE_SECONDS: Final = 60.0
-"""How long a partition that does not fit is not tried again."""
+_TOO_LARGE_SECONDS: Final = 600.0
+"""How long a partition that did not fit is not tried again: a load pushes others out."""
+_KNOWN: Final = (PartitionLoading, PartitionTooLarge, PartitionUnreadable, StoreUnavailable)
 _log = logging.getLogger(__name__)
 
 
@@ -35,19 +45,19 @@ class FaissVectorIndex:
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[bytes, int], Held] = OrderedDict()
         self._used_bytes = 0
-        self._loader = Loader(read, grown=self._count)
+        self._loader = Loader(read, grown=partial(self._count, read=True))
 
     def recall(
         self, view: ReadView, partition: bytes, vector: Vector, *, k: int, alive: Callable[[Entry], bool]
     ) -> list[Neighbor]:
-        """Return the `k` nearest; see the port. Raises PartitionLoading, StoreUnavailable."""
+        """Return the `k` nearest; see the port, also for what it raises."""
         if k < 1 or view.partition(partition).rows == 0:
             return []
         wanted = np.ascontiguousarray(vector, dtype=np.float32)
         key = (partition, wanted.shape[0])
         try:
             return self._recall(self._take(key), view, wanted, k, alive)
-        except (PartitionLoading, StoreUnavailable):
+        except _KNOWN:
             raise
         except Exception:
             _log.exception("what the index holds of a partition is broken and read anew")
@@ -83,6 +93,8 @@ class FaissVectorIndex:
     ) -> list[Neighbor]:
         state = view.partition(held.partition)
         before = held.contents
+        if before is None and state.rows > INLINE_ROWS:
+            self._refuse_too_many(held, state.rows)
         contents = held.current(view, state)
         if contents is not before:
             self._count(held)
@@ -119,8 +131,11 @@ class FaissVectorIndex:
         with self._lock:
             self._release(key)
 
-    def _count(self, held: Held) -> None:
-        """Count the bytes of `held`, and let others go, or itself, where it is too much."""
+    def _count(self, held: Held, *, read: bool = False) -> None:
+        """Count the bytes of `held`, which was `read` or grew; let go of others where it is too much.
+
+        What grew too large may still fit when it is read anew; what was read and does not fit is given up.
+        """
         key = (held.partition, held.dim)
         with self._lock:
             if self._held.get(key) is not held:
@@ -132,16 +147,33 @@ class FaissVectorIndex:
             while self._used_bytes > self._max_bytes and len(self._held) > 1:
                 self._release(next(iter(self._held)))
             if self._used_bytes > self._max_bytes:
-                self._give_up(held)
+                if held.pending_bytes or not read:
+                    held.contents, held.dead = None, {}
+                if held.used_bytes > self._max_bytes:
+                    self._give_up(held, held.used_bytes)
+                self._used_bytes = held.counted_bytes = held.used_bytes
 
-    def _give_up(self, held: Held) -> None:
-        """Hold nothing of a partition that is too large by itself."""
-        _log.warning(
-            "a partition takes more than index.max_bytes (%d bytes) and is not searched", self._max_bytes
-        )
-        held.load_after = time.monotonic() + _TOO_LARGE_SECONDS
+    def _refuse_too_many(self, held: Held, count: int) -> None:
+        """Raise PartitionTooLarge where so many vectors cannot fit, without reading them."""
+        least = least_bytes(count, held.dim)
+        if least > self._max_bytes:
+            self._give_up(held, least)
+            raise PartitionTooLarge
+
+    def _give_up(self, held: Held, takes: int) -> None:
+        """Hold nothing of a partition that is too large by itself, and say so now and then."""
+        held.absent = PartitionTooLarge
         held.let_go()
-        self._used_bytes = held.counted_bytes = held.used_bytes
+        if time.monotonic() < held.load_after:
+            return
+        held.load_after = time.monotonic() + _TOO_LARGE_SECONDS
+        _log.warning(
+            "semantic lookups in partition %s are skipped (PARTITION_TOO_LARGE): it takes %d bytes or more, "
+            "and index.max_bytes is %d",
+            held.partition.hex()[:7],
+            takes,
+            self._max_bytes,
+        )
 
     def _release(self, key: tuple[bytes, int]) -> None:
         held = self._held.pop(key, None)

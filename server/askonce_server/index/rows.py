@@ -10,7 +10,7 @@ import numpy as np
 from askonce_server.index.candidates import Candidates, Sequences, together
 from askonce_server.index.codes import Codes
 from askonce_server.index.flat import FlatRows
-from askonce_server.index.scan import sketchable
+from askonce_server.index.scan import bits_for, sketchable
 from askonce_server.index.sketch import Sketch
 from askonce_server.ports import Vector, VectorBlock
 
@@ -18,6 +18,14 @@ FLAT_ROWS: Final = 1024
 """From here on a sketch is faster than a scan of the vectors (`benchmarks/micro/recall.py`)."""
 _TAIL_SHARE: Final = 8
 """A sketch is made anew when what came after it is this part of it."""
+
+
+def least_bytes(count: int, dim: int) -> int:
+    """Return how many bytes `count` vectors of `dim` dimensions take at least, where they are many."""
+    number, scale, sequence = 4, 4, 8
+    if not sketchable(dim):
+        return count * (sequence + number * dim)
+    return count * (sequence + scale + dim + dim * bits_for(dim)[0] // 8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from askonce_server.ports.embedding import (
 from askonce_server.ports.recall import (
     IndexStats,
     PartitionLoading,
+    PartitionTooLarge,
+    PartitionUnreadable,
     VectorIndex,
 )
 from askonce_server.ports.storing import (
@@ -57,6 +59,8 @@ __all__ = [
     "OverBudget",
     "PartitionLoading",
     "PartitionState",
+    "PartitionTooLarge",
+    "PartitionUnreadable",
     "Randomness",
     "Reach",
     "ReadView",

@@ -15,6 +15,14 @@ class PartitionLoading(Exception):
     """The partition's vectors are still being read; ask again."""
 
 
+class PartitionTooLarge(Exception):
+    """The partition's vectors take more memory than the index may: it is not searched while they do."""
+
+
+class PartitionUnreadable(Exception):
+    """The partition's vectors could not be read the last time; they are read again before long."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexStats:
     """What the index holds in memory."""
@@ -34,7 +42,8 @@ class VectorIndex(Protocol):
         """Return the `k` nearest of the vectors that `view` has and whose entry is `alive`, best first.
 
         Fewer only when there are fewer. Cosines are exact, from the stored vectors; vectors of another size
-        than `vector` are not seen. Raises PartitionLoading, StoreUnavailable.
+        than `vector` are not seen. Raises PartitionLoading, PartitionTooLarge, PartitionUnreadable,
+        StoreUnavailable.
         """
 
     def forget(self) -> None:

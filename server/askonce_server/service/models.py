@@ -23,6 +23,8 @@ from askonce_server.ports import (
     EmbeddingMissing,
     OverBudget,
     PartitionLoading,
+    PartitionTooLarge,
+    PartitionUnreadable,
     ReadView,
     StoreUnavailable,
     TextTooLong,
@@ -42,6 +44,11 @@ _REASONS: Mapping[type[Exception], BypassReason] = {
     TextUnreadable: BypassReason.NO_EMBEDDABLE_TEXT,
     EmbeddingMissing: BypassReason.EMBEDDING_MISSING,
     EmbedderFailed: BypassReason.EMBEDDER_FAILED,
+}
+_NOT_SEARCHED: Mapping[type[Exception], BypassReason] = {
+    PartitionLoading: BypassReason.PARTITION_LOADING,
+    PartitionTooLarge: BypassReason.PARTITION_TOO_LARGE,
+    PartitionUnreadable: BypassReason.STORE_FAILED,
 }
 
 
@@ -118,10 +125,10 @@ class Models:
         """Return the nearest unexpired entries that `view` has. Raises StoreUnavailable."""
         try:
             return self._recall(view, question)
-        except PartitionLoading:
-            return BypassReason.PARTITION_LOADING
         except StoreUnavailable:
             raise
+        except tuple(_NOT_SEARCHED) as known:
+            return _NOT_SEARCHED[type(known)]
         except Exception as fault:
             self._faults.record("recall", fault)
             return BypassReason.STORE_FAILED

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from threading import Lock
 
-from askonce_server.core.decision import Decision
-from askonce_server.core.reasons import DenyReason, Matcher, Outcome, RefusalReason
+from askonce_server.core.decision import Decision, Skip
+from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome, RefusalReason
 from askonce_server.ports import Counts
 
 
@@ -28,6 +28,8 @@ class OwnCounts:
 class Tallies:
     """Counters of a server. Keys look like `hit.exact`, `bypass.scope_missing` or `refusal.truncated`.
 
+    `skipped.semantic.partition_loading` and the like count matchers that were not asked, beside the decision.
+
     `counts` may be shared with other processes that serve the same store.
     """
 
@@ -41,6 +43,8 @@ class Tallies:
         would_hit = decision.shadow and decision.candidate is not None and decision.deny_reason is None
         with self._lock:
             self._counts.add(name)
+            for skip in decision.skipped:
+                self._counts.add(_SKIPPED[skip])
             if would_hit:
                 self._counts.add("shadow.would_hit")
 
@@ -68,6 +72,11 @@ def _name(decision: Decision) -> str:
     return f"miss.{decision.deny_reason.name.lower() if decision.deny_reason else 'no_entry'}"
 
 
+_SKIPPED = {
+    Skip(matcher, reason): f"skipped.{matcher.name.lower()}.{reason.name.lower()}"
+    for matcher in Matcher
+    for reason in BypassReason
+}
 _HITS = {matcher: f"hit.{matcher.name.lower()}" for matcher in Matcher}
 
 

@@ -28,6 +28,7 @@ class BypassReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BYPASS_REASON_PARTITION_LOADING: _ClassVar[BypassReason]
     BYPASS_REASON_OVER_BUDGET: _ClassVar[BypassReason]
     BYPASS_REASON_STORE_FAILED: _ClassVar[BypassReason]
+    BYPASS_REASON_PARTITION_TOO_LARGE: _ClassVar[BypassReason]
 
 class DenyReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -107,6 +108,7 @@ BYPASS_REASON_EMBEDDER_FAILED: BypassReason
 BYPASS_REASON_PARTITION_LOADING: BypassReason
 BYPASS_REASON_OVER_BUDGET: BypassReason
 BYPASS_REASON_STORE_FAILED: BypassReason
+BYPASS_REASON_PARTITION_TOO_LARGE: BypassReason
 DENY_REASON_UNSPECIFIED: DenyReason
 DENY_REASON_BELOW_THRESHOLD: DenyReason
 DENY_REASON_GRAY_UNVERIFIED: DenyReason

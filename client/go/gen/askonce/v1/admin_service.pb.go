@@ -644,7 +644,8 @@ type GetStatsResponse struct {
 	// Counts misses that a caller forced with mode REFRESH. They are outside the hit rate.
 	Refreshes uint64 `protobuf:"varint,5,opt,name=refreshes,proto3" json:"refreshes,omitempty"`
 	// Counts by what the map's key says, for example `hit.exact`, `bypass.scope_missing`,
-	// `miss.expired` or `refusal.truncated`.
+	// `miss.expired` or `refusal.truncated`; beside them matchers that were not asked, for example
+	// `skipped.semantic.partition_too_large`.
 	Tallies map[string]uint64 `protobuf:"bytes,6,rep,name=tallies,proto3" json:"tallies,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Counts Stores that were acknowledged.
 	Stores uint64 `protobuf:"varint,7,opt,name=stores,proto3" json:"stores,omitempty"`

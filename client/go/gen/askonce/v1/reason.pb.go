@@ -73,6 +73,9 @@ const (
 	BypassReason_BYPASS_REASON_OVER_BUDGET BypassReason = 20
 	// The store cannot be read, or something inside failed; the call went on without the cache.
 	BypassReason_BYPASS_REASON_STORE_FAILED BypassReason = 21
+	// The partition's vectors take more memory than the whole index may, so the semantic matcher was skipped. It
+	// stays so until `index.max_bytes` is raised or the partition shrinks.
+	BypassReason_BYPASS_REASON_PARTITION_TOO_LARGE BypassReason = 22
 )
 
 // Enum value maps for BypassReason.
@@ -100,6 +103,7 @@ var (
 		19: "BYPASS_REASON_PARTITION_LOADING",
 		20: "BYPASS_REASON_OVER_BUDGET",
 		21: "BYPASS_REASON_STORE_FAILED",
+		22: "BYPASS_REASON_PARTITION_TOO_LARGE",
 	}
 	BypassReason_value = map[string]int32{
 		"BYPASS_REASON_UNSPECIFIED":             0,
@@ -124,6 +128,7 @@ var (
 		"BYPASS_REASON_PARTITION_LOADING":       19,
 		"BYPASS_REASON_OVER_BUDGET":             20,
 		"BYPASS_REASON_STORE_FAILED":            21,
+		"BYPASS_REASON_PARTITION_TOO_LARGE":     22,
 	}
 )
 
@@ -450,7 +455,7 @@ var File_askonce_v1_reason_proto protoreflect.FileDescriptor
 const file_askonce_v1_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x17askonce/v1/reason.proto\x12\n" +
-	"askonce.v1*\xfe\x05\n" +
+	"askonce.v1*\xa5\x06\n" +
 	"\fBypassReason\x12\x1d\n" +
 	"\x19BYPASS_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15BYPASS_REASON_NO_RULE\x10\x01\x12\x1a\n" +
@@ -474,7 +479,8 @@ const file_askonce_v1_reason_proto_rawDesc = "" +
 	"\x1dBYPASS_REASON_EMBEDDER_FAILED\x10\x12\x12#\n" +
 	"\x1fBYPASS_REASON_PARTITION_LOADING\x10\x13\x12\x1d\n" +
 	"\x19BYPASS_REASON_OVER_BUDGET\x10\x14\x12\x1e\n" +
-	"\x1aBYPASS_REASON_STORE_FAILED\x10\x15*\xae\x04\n" +
+	"\x1aBYPASS_REASON_STORE_FAILED\x10\x15\x12%\n" +
+	"!BYPASS_REASON_PARTITION_TOO_LARGE\x10\x16*\xae\x04\n" +
 	"\n" +
 	"DenyReason\x12\x1b\n" +
 	"\x17DENY_REASON_UNSPECIFIED\x10\x00\x12\x1f\n" +
