@@ -148,7 +148,7 @@ class IndexSection(Section):
     """Where near requests are looked for: a cache of the store, in memory."""
 
     max_bytes: Annotated[Size, AfterValidator(Between(MIB, 16 * TIB))] = 256 * MIB
-    """How much memory it may take; what was asked last stays. A partition that takes more is not searched."""
+    """How much memory it may take; what was asked last stays, a partition that takes more is not searched."""
 
 
 class TelemetrySection(Section):
