@@ -55,12 +55,14 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # headers and body are sent apart
     server: Service
+    asked: Any = None
+    """What the body said."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        service = self.server
+        service, self.asked = self.server, json.loads(body)
         with service.lock:
-            service.asked.append((self.path, dict(self.headers), json.loads(body)))
+            service.asked.append((self.path, dict(self.headers), self.asked))
             service.peers.add(self.client_address)
             answering = service.script.pop(0) if len(service.script) > 1 else service.script[0]
         answering(self)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -102,11 +102,11 @@ class Served:
 class SidecarProcess(Served):
     """`askonce serve`."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, environ: Mapping[str, str] | None = None) -> None:
         command = [sys.executable, "-c", _SERVE, "serve"]
         command += ["--config", str(place.config_file)] if place.config_file.exists() else []
         with (place.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, stderr=log)
+            self.process = subprocess.Popen(command, stderr=log, env=environ)
         super().__init__(place, self.process.pid)
 
     def alive(self) -> bool:
@@ -122,9 +122,9 @@ class SidecarProcess(Served):
 
 
 @contextmanager
-def sidecar(place: Place) -> Iterator[SidecarProcess]:
+def sidecar(place: Place, environ: Mapping[str, str] | None = None) -> Iterator[SidecarProcess]:
     """A sidecar process that is gone when the block ends."""
-    process = SidecarProcess(place)
+    process = SidecarProcess(place, environ)
     try:
         yield process
     finally:

@@ -1,95 +1,158 @@
-"""A model of what must hold, and callers that do everything at once and check it."""
+"""Callers that do everything at once, and check each answer against what must hold."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import struct
 import threading
 import time
-from collections import Counter
+from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import grpc
 
-from askonce.v1 import admin_service_pb2, decision_service_pb2
-from faults.sidecar_process import SidecarProcess
+from askonce.v1 import admin_service_pb2, decision_pb2, decision_service_pb2, reason_pb2
+from askonce_server.storage.v1 import record_pb2
+from embed.fakes import Handler, gives
+from faults.crew import Crew
+from faults.truth import Question, Truth
 from rpc.answers import answer_for
-from rpc.harness import Gateway, Place
-from rpc.replies import filed, outcome
-from rpc.requests import seconds
-from rpc.semantic import DIM, asking
+from rpc.harness import Gateway
+from rpc.replies import filed, outcome, verdict
+from rpc.requests import seconds, target
+from rpc.semantic import DIM, asking, semantic_rule
 
 TENANTS, QUESTIONS = 4, 60
+FAR_FROM = 40
+"""Questions from here on are embedded by a service, the others come with their vectors."""
 DEADLINE = 2.0
+BUDGET = 0.5
 GRACE = 0.05
-"""How much later than its deadline a call may end; the caller's own thread has to come to its turn too."""
+"""How much later than its time a call may end."""
+LEASE_SECONDS = 2.0
+_TOKEN_HEAD, _TOKEN_TAIL = 5, 32
+_EXACT_KINDS = (decision_pb2.MATCH_KIND_EXACT, decision_pb2.MATCH_KIND_NORMALIZED)
+_REFRESH = reason_pb2.DENY_REASON_REFRESH
+
+
+def settings(url: str) -> dict:
+    """A sidecar with one rule whose vectors are sent, and one whose vectors a service at `url` gives."""
+    common = {
+        "threshold": 0.999,
+        "low_threshold": 0,
+        "coalesce": {"lease": f"{LEASE_SECONDS:g}s"},
+        "ttl": "1h",
+    }
+    far = {"kind": "http", "url": url, "model": "m", "dim": DIM, "retries": 0, "timeout": "500ms"}
+    return {
+        "embedders": {"own": {"kind": "provided", "dim": DIM}, "far": far},
+        "rules": [
+            semantic_rule(id="far", match={"endpoint": ["chat"], "model": "far"}, embedder="far", **common),
+            semantic_rule(**common),
+        ],
+    }
+
+
+def vector(number: int) -> tuple[float, ...]:
+    choice = random.Random(number)
+    return tuple(choice.gauss(0, 1) for _ in range(DIM))
+
+
+def asked(question: Question):
+    text = f"What of subject number {question.number}?"
+    text = f"Please say: {text}" if question.reworded else text
+    tenant = f"t{question.tenant}"
+    if question.number >= FAR_FROM:
+        return asking(text, tenant=tenant, served=target("openai", "far"))
+    return asking(text, struct.pack(f"<{DIM}f", *vector(question.number)), tenant=tenant)
+
+
+def embeds(handler: Handler) -> None:
+    """Answer, as the embeddings service, with the vector of the question that a text is about."""
+    text = str(handler.asked["input"])
+    number = int("".join(filter(str.isdigit, text)))
+    gives(vector(number))(handler)
+
+
+class Metronome(threading.Thread):
+    """Measures for how long this very process did not come to its turn: by that much a call may look late."""
+
+    BEAT = 0.01
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._late: deque[tuple[float, float]] = deque(maxlen=2_000)
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        due = time.monotonic()
+        while not self._done.is_set():
+            due = max(due + self.BEAT, time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))
+            self._late.append((due, time.monotonic() - due))
+
+    def stop(self) -> None:
+        self._done.set()
+
+    def stalled(self, since: float) -> float:
+        """Return how many seconds since then were lost."""
+        return sum(late for due, late in list(self._late) if due >= since - self.BEAT)
 
 
 @dataclass
-class Key:
-    """What one question of one tenant may be answered with."""
+class Run:
+    """What the callers of one run share."""
 
-    acknowledged: int = 0
-    """The newest version whose Store was acknowledged; it may only be replaced by a newer one."""
-    tried: int = 0
-    forever: bool = False
-    """Whether that version has a ttl far beyond the run."""
+    crew: Crew
+    truth: Truth = field(default_factory=Truth)
+    done: threading.Event = field(default_factory=threading.Event)
+    metronome: Metronome = field(default_factory=Metronome)
+    calm: bool = False
+    """Whether nothing is disturbed any more: then it is the server's own doing when a call takes long."""
+    given_back: dict[bytes, float] = field(default_factory=dict)
+    """Holders of a lease whose Store or Abandon was answered, with the time."""
 
+    def count(self, name: str, *, calm: bool) -> None:
+        self.truth.count(f"calm: {name}" if calm else name)
 
-@dataclass
-class Truth:
-    """Everything that was acknowledged, and what was found wrong."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    keys: dict[tuple[int, int], Key] = field(default_factory=dict)
-    looked_up: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """When the Lookup of each version began and ended, on the clock below: in between the server saw it."""
-    purged: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """When the last purge of each tenant began and ended, on the clock below."""
-    clock: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-
-    def tick(self) -> int:
-        """Return a number that no other event has; later events have greater ones."""
-        with self.lock:
-            self.clock += 1
-            return self.clock
-
-    def count(self, name: str) -> None:
-        with self.lock:
-            self.counts[name] += 1
-
-    def blame(self, what: str) -> None:
-        with self.lock:
-            self.wrong.append(what)
+    def addresses(self) -> list[str]:
+        """Return the configured addresses, and each worker's own."""
+        crew = self.crew
+        return [crew.place.unix, crew.place.tcp, *(crew.of(number) for number in range(crew.workers))]
 
 
-def vector(question: int) -> bytes:
-    choice = random.Random(question)
-    return struct.pack(f"<{DIM}f", *(choice.gauss(0, 1) for _ in range(DIM)))
+class Sent:
+    """A Lookup, made before it is sent, and judged by its decision."""
 
+    def __init__(self, truth: Truth, question: Question) -> None:
+        self._truth, self._question = truth, question
+        self._before = truth.newest(question)
+        self.began = truth.tick()
+        self.at = time.monotonic()
 
-def asked(tenant: int, question: int, *, reworded: bool = False):
-    text = f"What of subject number {question}?"
-    return asking(f"Please say: {text}" if reworded else text, vector(question), tenant=f"t{tenant}")
+    def judge(self, decision) -> None:
+        truth, question, before = self._truth, self._question, self._before
+        if outcome(decision) == "hit":
+            number = version_of(decision.candidate.body.data)
+            exact = decision.kind in _EXACT_KINDS
+            truth.judge_hit(question, number, exact=exact, began=self.began, sent_at=self.at, before=before)
+        elif outcome(decision) == "miss" and decision.deny_reason != _REFRESH:
+            truth.judge_miss(question, before=before, ended=truth.tick())
 
 
 class Caller(threading.Thread):
     """A gateway that looks up, stores, abandons and purges until it is told to end."""
 
-    def __init__(self, place: Place, truth: Truth, done: threading.Event, seed: int) -> None:
+    def __init__(self, run: Run, seed: int) -> None:
         super().__init__(daemon=True)
-        self._place, self._truth, self._done = place, truth, done
+        self._run, self._truth, self._done = run, run.truth, run.done
         self._choice = random.Random(seed)
 
     def run(self) -> None:
+        admin = self._run.crew.place.admin
         while not self._done.is_set():
-            address = self._choice.choice(addresses(self._place))
-            with Gateway(address) as gateway, Gateway(self._place.admin) as operator:
+            address = self._choice.choice(self._run.addresses())
+            with Gateway(address) as gateway, Gateway(admin) as operator:
                 for _ in range(50):
                     if self._done.is_set():
                         return
@@ -99,139 +162,71 @@ class Caller(threading.Thread):
 
     def _turn(self, gateway: Gateway, operator: Gateway) -> bool:
         """Do something; return whether the connection is still good."""
-        tenant, question = self._choice.randrange(TENANTS), self._choice.randrange(QUESTIONS)
+        tenant = self._choice.randrange(TENANTS)
+        number, reworded = self._choice.randrange(QUESTIONS), self._choice.random() < 0.3
+        calm = self._run.calm
         try:
             if self._choice.random() < 0.003:
                 self._purge(operator, tenant)
             else:
-                self._ask(gateway, tenant, question)
+                self._ask(gateway, Question(tenant, number, reworded))
         except grpc.RpcError as error:
-            self._truth.count(f"rpc {error.code().name.lower()}")
+            self._run.count(f"rpc {error.code().name.lower()}", calm=calm)
             return error.code() is not grpc.StatusCode.UNAVAILABLE
         return True
 
-    def _ask(self, gateway: Gateway, tenant: int, question: int) -> None:
-        truth, reworded = self._truth, self._choice.random() < 0.3
-        with truth.lock:
-            key = truth.keys.setdefault((tenant, question), Key())
-            before, forever = key.acknowledged, key.forever
-        began = truth.tick()
-        started = time.monotonic()
-        mode = 3 if self._choice.random() < 0.05 else 0
-        wait = seconds(0.3) if self._choice.random() < 0.3 else None
+    def _ask(self, gateway: Gateway, question: Question) -> None:
+        truth, choice = self._truth, self._choice
+        rest = {"mode": 3} if choice.random() < 0.05 else {}
+        if choice.random() < 0.3:
+            rest["wait_for_fill"] = seconds(0.3)
+        elif choice.random() < 0.3:
+            rest["budget"] = seconds(BUDGET)
+        sent, calm = Sent(truth, question), self._run.calm
         try:
-            decision = gateway.ask(
-                asked(tenant, question, reworded=reworded), timeout=DEADLINE, mode=mode, wait_for_fill=wait
-            )
+            decision = gateway.ask(asked(question), timeout=DEADLINE, **rest)
         finally:
-            if time.monotonic() - started > DEADLINE + GRACE:
-                truth.count("late calls")
-        truth.count(outcome(decision))
-        if outcome(decision) == "hit":
-            self._check(decision, tenant, question, began, before)
-        elif outcome(decision) == "miss":
-            if forever and not reworded and mode == 0 and self._should_be_there(tenant, question, before):
-                truth.blame(f"lost: t{tenant} question {question} version {before}")
-            if decision.store_answer:
-                self._store(gateway, decision, tenant, question, began, reworded=reworded)
+            self._time(sent.at, BUDGET if "budget" in rest else DEADLINE, calm=calm)
+        truth.count(verdict(decision))
+        sent.judge(decision)
+        if outcome(decision) == "miss" and decision.store_answer:
+            self._fill(gateway, decision, question, sent.began)
 
-    def _should_be_there(self, tenant: int, question: int, version: int) -> bool:
-        """Whether a version that was there before the Lookup cannot have been replaced or purged since."""
-        with self._truth.lock:
-            key = self._truth.keys[tenant, question]
-            if (key.acknowledged, key.tried, key.forever) != (version, version, True):
-                return False
-        return not self._purged_since(tenant, version)
+    def _time(self, sent_at: float, limit: float, *, calm: bool) -> None:
+        """Count the call, and whether it took longer than its time but for this process's own stalls."""
+        self._run.count(f"within {limit:g} s", calm=calm)
+        late = time.monotonic() - sent_at - limit - GRACE
+        if late > 0 and late > self._run.metronome.stalled(sent_at):
+            self._run.count(f"beyond {limit + GRACE:g} s", calm=calm)
 
-    def _purged_since(self, tenant: int, version: int) -> bool:
-        with self._truth.lock:
-            purge = self._truth.purged.get(tenant)
-            return purge is not None and self._truth.looked_up.get(version, (0, 0))[0] < purge[1]
-
-    def _check(self, decision, tenant: int, question: int, began: int, before: int) -> None:
-        truth = self._truth
-        text = decision.candidate.body.data.decode()
-        said = text[text.index("<") + 1 : text.index(">")].split("/")
-        if said[:2] != [str(tenant), str(question)]:
-            truth.blame(f"wrong answer: {said} for t{tenant} question {question}")
-            return
-        version = int(said[2])
-        with truth.lock:
-            purge = truth.purged.get(tenant)
-            looked_up = truth.looked_up.get(version, (1 << 60, 1 << 60))[1]
-        if purge is not None and began > purge[1] and looked_up < purge[0]:
-            truth.blame(f"resurrected: t{tenant} question {question} version {version}")
-        if before and version < before and decision.kind == 1:
-            truth.count("older version")
-
-    def _store(self, gateway: Gateway, decision, tenant: int, question: int, began: int, *, reworded) -> None:
+    def _fill(self, gateway: Gateway, decision, question: Question, began: int) -> None:
         truth, choice = self._truth, self._choice.random()
+        token = record_pb2.FillToken.FromString(decision.fill_token[_TOKEN_HEAD:-_TOKEN_TAIL])
         if choice < 0.1:
             given_up = decision_service_pb2.AbandonRequest(fill_token=decision.fill_token)
             gateway.stub.Abandon(given_up, timeout=DEADLINE)
+            self._run.given_back[token.holder] = time.monotonic()
             truth.count("abandoned")
             return
-        looked_up = truth.tick()
-        version = truth.tick()
-        with truth.lock:
-            truth.looked_up[version] = (began, looked_up)
-            key = truth.keys[tenant, question]
-            key.tried, key.forever = version, False  # whatever becomes of it, the one before may be gone
-        forever = choice < 0.8
-        one = asked(tenant, question, reworded=reworded)
-        answer = answer_for(one, f"<{tenant}/{question}/{version}> " + "x" * self._choice.randrange(3000))
-        stored = gateway.store(decision.fill_token, answer, ttl=None if forever else seconds(1))
-        truth.count(filed(stored))
-        if filed(stored) == "stored" and not reworded:
-            with truth.lock:
-                key = truth.keys[tenant, question]
-                # Two that store at once may be filed in either order: then nothing is expected of them.
-                alone = key.tried == version
-                key.acknowledged, key.forever = version, forever and alone
+        generations, lasting = tuple(token.generations), choice < 0.8
+        version = truth.storing(question, generations, began=began, lasting=lasting)
+        said = ""
+        try:
+            text = f"<{version.number}> " + "x" * self._choice.randrange(3000)
+            ttl = None if lasting else seconds(1)
+            stored = gateway.store(decision.fill_token, answer_for(asked(question), text), ttl=ttl)
+            said = filed(stored)
+            self._run.given_back[token.holder] = time.monotonic()
+        finally:
+            truth.stored(version, said)
+        truth.count(said)
 
     def _purge(self, operator: Gateway, tenant: int) -> None:
-        truth = self._truth
-        began = truth.tick()
-        with truth.lock:
-            old = truth.purged.get(tenant, (0, 0))
-            truth.purged[tenant] = (old[0], 1 << 60)  # while it runs nothing is called lost
         wanted = admin_service_pb2.PurgeRequest(dim={"name": "tenant", "value": f"t{tenant}"})
-        try:
+        with self._truth.purging(tenant):
             operator.admin.Purge(wanted, timeout=DEADLINE)
-        except grpc.RpcError:
-            with truth.lock:
-                truth.purged[tenant] = (old[0], truth.clock + 1)
-            raise
-        ended = truth.tick()
-        with truth.lock:
-            truth.purged[tenant] = (began, ended)
-            truth.counts["purged"] += 1
 
 
-def addresses(place: Place) -> list[str]:
-    return [place.unix, place.tcp]
-
-
-def workers_of(server: SidecarProcess) -> list[int]:
-    listed = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-    return [int(pid) for pid in listed]
-
-
-def disturb(server: SidecarProcess, truth: Truth, done: threading.Event, seed: int) -> None:
-    """Kill and stop workers now and then; let all of them go on in the end."""
-    choice = random.Random(seed)
-    while not done.wait(choice.uniform(1.0, 3.0)):
-        pids = workers_of(server)
-        if not pids:
-            continue
-        what = choice.choice(["kill", "stop", "nothing"])
-        try:
-            if what == "kill":
-                os.kill(choice.choice(pids), signal.SIGKILL)
-            elif what == "stop":
-                os.kill(choice.choice(pids), signal.SIGSTOP)
-        except ProcessLookupError:
-            continue
-        truth.count(f"worker {what}")
-    for pid in workers_of(server):
-        os.kill(pid, signal.SIGCONT)
+def version_of(body: bytes) -> int:
+    """Return the number that an answer carries."""
+    return int(body[body.index(b"<") + 1 : body.index(b">")])
