@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import cycle
 from pathlib import Path
 
 import yaml
@@ -24,6 +25,7 @@ from rpc.harness import Place
 from rpc.semantic import DIM
 
 HOUR = 3600.0
+SLOW = ("wall clock moved", "config spoilt", "worker stopped")
 _OFFSET = struct.Struct("=d")
 
 
@@ -93,6 +95,7 @@ class Disturbances(threading.Thread):
         self._document = crew.place.config_file.read_text()
         self._mend: dict[str, tuple[float, Callable[[], None]]] = {}
         """What is amiss, until when, and how it is put right."""
+        offsets = cycle([HOUR, -HOUR, 0.0])
         self.kinds: dict[str, Callable[[], None]] = {
             "worker killed": lambda: self._signal(signal.SIGKILL),
             "worker stopped": lambda: self._signal(signal.SIGSTOP),
@@ -101,14 +104,16 @@ class Disturbances(threading.Thread):
             "config changed": self._rewrite,
             "config spoilt": self._spoil,
             "embedder out": self._embedder_out,
-            "wall clock moved": lambda: clock.move(self._choice.choice([-HOUR, 0.0, HOUR])),
+            "wall clock moved": lambda: clock.move(next(offsets)),
         }
         if disk is not None:
             self.kinds["disk full"] = self._fill_disk
 
     def run(self) -> None:
-        # Each once before any comes again: a short run meets all of them.
-        coming: list[str] = []
+        # Each once before any comes again: a short run meets all of them, first what takes time to be felt.
+        coming = [*self.kinds]
+        self._choice.shuffle(coming)
+        coming.sort(key=lambda what: SLOW.index(what) if what in SLOW else -1)
         while not self.done.wait(self._choice.uniform(0.3, 1.7)):
             self._truth.settle()
             self._mend_what_is_due(time.monotonic())
@@ -136,12 +141,16 @@ class Disturbances(threading.Thread):
                 del self._mend[what]
                 mend()
 
+    def _one(self) -> int:
+        """Return a worker that is not stopped: one that is stays so until it is given up."""
+        return self._choice.choice([pid for pid in self._crew.pids() if state_of(pid) != "T"])
+
     def _signal(self, number: int) -> None:
-        os.kill(self._choice.choice(self._crew.pids()), number)
+        os.kill(self._one(), number)
 
     def _pause(self) -> None:
         """Stop a worker for a moment, too short for it to be given up."""
-        pid = self._choice.choice(self._crew.pids())
+        pid = self._one()
         os.kill(pid, signal.SIGSTOP)
         time.sleep(self._choice.uniform(0.01, 1.0))
         os.kill(pid, signal.SIGCONT)
@@ -159,8 +168,9 @@ class Disturbances(threading.Thread):
     def _spoil(self) -> None:
         """Half of a file, or one with mistakes: the one before stays."""
         text = self._document
-        write(self._crew.place, self._choice.choice([text[: len(text) // 2] + ": [", "rules: [{id: 7}]", ""]))
-        self._later("config", 1.0, lambda: write(self._crew.place, text))
+        write(self._crew.place, self._choice.choice([text[: len(text) // 2] + ": [", "rules: [{id: 7}]"]))
+        self._crew.process.send(signal.SIGHUP)
+        self._later("config", 3.0, lambda: write(self._crew.place, text))
 
     def _embedder_out(self) -> None:
         wrong: list[Answering] = [
@@ -182,6 +192,14 @@ class Disturbances(threading.Thread):
         assert self._disk is not None
         self._disk.fill()
         self._later("disk", self._choice.uniform(0.5, 3.0), self._disk.clear)
+
+
+def state_of(pid: int) -> str:
+    """Return the letter for what a process does; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""
 
 
 def hangs(handler) -> None:

@@ -1,8 +1,12 @@
 """Everything at once, against a model of what must hold. `make torture` runs it for five minutes.
 
-It prints how often each thing was answered and done (`~`). Of what it counts these must not happen: an answer
-that is wrong, purged, expired, replaced or refused; an acknowledged one that is lost; a lease that is kept by
-nobody; threads and files that pile up; an end that is not in order.
+It prints how often each thing was answered and done (`~`). These must not happen: an answer that is wrong,
+purged, expired, replaced or refused; an acknowledged one that is lost; a lease that nobody has; threads and
+files that pile up; an end that is not in order.
+
+Calls beyond their time are counted. Those at calm, after the last disturbance, are the server's own: before
+that a worker that is stopped or starts cannot answer. What this process itself lost, between its threads and
+to others of the machine, is measured by a metronome and taken off.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from embed.fakes import serving
 from faults.crew import Crew, wait_until
 from faults.disturbances import Disturbances, MovedClock, disk_for_the_store
 from faults.sidecar_process import sidecar
-from faults.torture import LEASE_SECONDS, Caller, Run, Sent, asked, embeds, settings
+from faults.torture import DEADLINE, LEASE_SECONDS, Caller, Run, Sent, asked, embeds, settings
 from rpc.harness import Gateway, Place
 from rpc.replies import verdict
 
@@ -30,6 +34,14 @@ CALM_SECONDS = max(3.0, SECONDS / 20)
 """How long the callers go on after the last disturbance."""
 MORE_FILES, MORE_THREADS = 16, 2 * CALLERS
 """What a worker that has served all callers may hold, beyond one that has just started."""
+DISTURBED = (
+    "was killed by SIGKILL",
+    "has not been heard of for 3 s: killing it",
+    "was read again",
+    "has mistakes, and the one before it stays",
+    "the wall clock is +3600",
+)
+"""What the log says when the disturbances are felt."""
 _LEASE = Struct(">16sqQ")
 
 
@@ -82,12 +94,12 @@ def test_nothing_wrong_nothing_lost_nothing_resurrected(folder, capsys):
     assert truth.wrong == []
     assert not any(one.is_alive() for one in (*callers, disturbances))
     assert kept == 0
-    assert all(
-        threads <= fresh[0][0] + MORE_THREADS and files <= fresh[0][1] + MORE_FILES for threads, files in idle
-    )
+    assert max(threads for threads, _ in idle) <= fresh[0][0] + MORE_THREADS
+    assert max(files for _, files in idle) <= fresh[0][1] + MORE_FILES
     assert status == 0, log[-3000:]
     assert hits > SECONDS, "it answers all along"
-    assert "the wall clock is +3600" in log or not SECONDS > 60
+    assert truth.counts["calm: rpc deadline_exceeded"] <= truth.counts[f"calm: within {DEADLINE:g} s"] / 50
+    assert [said for said in DISTURBED if said not in log] == []
 
 
 def held(crew: Crew) -> list[tuple[int, int]]:
