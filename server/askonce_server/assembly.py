@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from askonce_server.clock import BootClock, FollowingClock
 from askonce_server.config.embedders import Embedder as EmbedderSection
@@ -31,6 +31,7 @@ from askonce_server.store import (
     MemoryEntryStore,
     ReopeningStore,
     StoreSettings,
+    keyring,
     open_store,
 )
 from askonce_server.verify import KReciprocalVerifier
@@ -79,7 +80,8 @@ def keep(config: Config, worker: Worker | None, *, pool: int, key: str | None) -
     clock = FollowingClock()
 
     def opened() -> LmdbEntryStore:
-        store, its_clock, its_key = _open_lmdb(settings, kept.guard_key)
+        keyed = replace(settings, keys=keyring(section))
+        store, its_clock, its_key = _open_lmdb(keyed, kept.guard_key)
         clock.follow(its_clock)
         if key is None:
             kept.tokens.use(its_key)

@@ -16,6 +16,7 @@ from askonce_server.store import (
     Finding,
     Imported,
     NotAnExport,
+    Reencrypted,
     Stopped,
     StoreSettings,
     Told,
@@ -28,12 +29,14 @@ __all__ = [
     "Finding",
     "Imported",
     "NotAnExport",
+    "Reencrypted",
     "Stopped",
     "StoreUnavailable",
     "Told",
     "compact",
     "export_store",
     "import_store",
+    "reencrypt",
     "store_settings",
     "verify",
 ]
@@ -49,6 +52,7 @@ def store_settings(config: Config) -> StoreSettings:
         max_bytes=section.max_bytes,
         durability=section.durability,
         write_timeout=section.write_timeout.total_seconds(),
+        keys=store.keyring(section),
     )
 
 
@@ -75,6 +79,14 @@ def verify(config: Config, *, repair: bool) -> list[Finding]:
 def compact(config: Config) -> Compacted:
     """Write the store anew without free pages. Raises StoreUnavailable."""
     return store.compact(store_settings(config))
+
+
+def reencrypt(config: Config, tell: Callable[[int, int], object]) -> Reencrypted:
+    """Write every row anew as `store.encryption` has it; `tell` hears how many rows of how many.
+
+    Raises StoreUnavailable.
+    """
+    return store.reencrypt(store_settings(config), tell)
 
 
 def _now_ms() -> int:

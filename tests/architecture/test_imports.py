@@ -46,7 +46,7 @@ LAYERS: dict[str, set[str]] = {
 """What each part of the server may import of the others."""
 COMPOSERS = {"app", "assembly", "supervisor", "upkeep", "worker"}
 """What wires the parts and may import all: the server's life, adapters, several workers, a store alone."""
-FACTORIES = {("askonce_server.embed.factory", "config"), ("askonce_server.verify.factory", "config")}
+FACTORIES = {(f"askonce_server.{name}.factory", "config") for name in ("embed", "store", "verify")}
 """An adapter is built from its settings, which hold values alone."""
 ADAPTERS = {"store", "index", "embed", "verify", "telemetry"}
 THIRD_PARTY_OF_CORE = {"jiter", "orjson"}

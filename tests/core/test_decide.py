@@ -125,6 +125,11 @@ def test_bodies_that_are_all_gone_leave_a_miss():
     decision = run(plan(WANTED), Shelf(entry(EXACT), entry(NORMALIZED), body=None))
     assert (decision.outcome, decision.candidate, decision.deny_reason) == (Outcome.MISS, None, None)
     assert decision.store_answer
+    assert [(skip.matcher, skip.reason) for skip in decision.skipped] == [
+        (Matcher.EXACT, BypassReason.STORE_FAILED),
+        (Matcher.NORMALIZED, BypassReason.STORE_FAILED),
+    ]
+    assert decision.bypass_reason is BypassReason.STORE_FAILED
 
 
 # Shapes

@@ -151,9 +151,9 @@ def test_the_next_fresh_one_is_tried_where_the_nearest_is_too_old():
 
 
 def test_a_body_that_has_gone_is_a_miss():
-    assert (
-        decided(shelf=NearShelf(neighbor(ALIKE, 0.99), body=None), under=near_rule()).outcome is Outcome.MISS
-    )
+    found = decided(shelf=NearShelf(neighbor(ALIKE, 0.99), body=None), under=near_rule())
+    assert (found.outcome, found.bypass_reason) == (Outcome.MISS, BypassReason.STORE_FAILED)
+    assert found.store_answer
 
 
 def test_what_was_embedded_travels_in_the_leave_to_store():

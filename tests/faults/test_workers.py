@@ -25,8 +25,10 @@ from rpc.semantic import asking, at, semantic
 
 @pytest.fixture(scope="module")
 def shared():
-    with short_folder() as folder:
+    with short_folder() as folder, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("ASKONCE_KEY_OF_WORKERS", bytes(range(32)).hex())
         room = {"max_bytes": "512MiB"}  # a full store refuses while a stopped worker holds its free pages
+        room["encryption"] = {"keys": [{"key_env": "ASKONCE_KEY_OF_WORKERS"}]}
         rules = semantic(guards="off", coalesce={"lease": "10s"})
         place = Place(folder, workers=WORKERS, store=room, **rules)
         with sidecar(place) as process:
@@ -61,6 +63,13 @@ def test_what_one_stored_is_a_hit_of_the_other_at_once(each, tenant):
             found = gateway.ask(asked)
             assert verdict(found) == "hit exact"
             assert found.candidate.body.data == chat_body(f"answer {number}")
+
+
+def test_what_one_encrypted_is_read_by_the_other(crew, each, tenant):
+    secret = f"nobody finds {tenant} in the file"
+    each[0].fill(describe(tenant), secret)
+    assert each[1].ask(describe(tenant)).candidate.body.data == chat_body(secret)
+    assert secret.encode() not in (crew.place.store / "data.mdb").read_bytes()
 
 
 def test_what_one_replaced_is_the_others_answer_at_once(each, tenant):

@@ -1,4 +1,4 @@
-"""What `askonce export` and `askonce import` do: the file, the progress, and what is said in the end."""
+"""What commands that go through a whole store do: files, the progress, and what is said in the end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def settings(config: Path | None, folder: Path | None) -> Config:
 
 
 def export(file: str, config: Config) -> int:
-    """Write an export to `file`, which is there when it is whole. Raises Failed."""
+    """Write an export to `file`, which is there when it is whole. Raises Failed.
+
+    Returns 1 when something that could be served is not in it, since its key is missing.
+    """
     try:
         with _outgoing(file) as out, _Bar("exporting", MofNCompleteColumn()) as bar:
             exported = upkeep.export_store(config, out.write, bar.show)
@@ -58,9 +61,14 @@ def export(file: str, config: Config) -> int:
         "expired": exported.expired,
         "purged": exported.purged,
         "damaged (see askonce store verify)": exported.damaged,
+        "under a key that is not among store.encryption.keys": exported.locked,
     }
     _say(f"exported {_counted(exported.stores, 'Store')}", left_out)
-    return 0
+    if exported.encrypted and exported.stores:
+        sys.stderr.write(
+            "warning: the store is encrypted, and the export is not: keep it as safe as the answers\n"
+        )
+    return 1 if exported.locked else 0
 
 
 def import_(file: str, config: Config, *, strict: bool, name_all: bool) -> int:
@@ -80,6 +88,24 @@ def import_(file: str, config: Config, *, strict: bool, name_all: bool) -> int:
     naming.end()
     _say_imported(imported)
     return 0 if imported.whole else 1
+
+
+def reencrypt(config: Config) -> int:
+    """Write every row anew as `store.encryption` has it; return 1 when keys are missing. Raises Failed."""
+    try:
+        with _Bar("reencrypting", MofNCompleteColumn()) as bar:
+            result = upkeep.reencrypt(config, bar.show)
+    except StoreUnavailable as unavailable:
+        raise Failed(str(unavailable)) from None
+    left_out = {
+        "were so already": result.kept,
+        "damaged (see askonce store verify)": result.damaged,
+        "left under a key that is not among store.encryption.keys": result.locked,
+    }
+    encryption = config.store.encryption
+    how = "encrypted under the first key" if encryption is not None and encryption.enabled else "in plain"
+    _say(f"wrote {_counted(result.written, 'row')} {how}", left_out)
+    return 1 if result.locked else 0
 
 
 @contextmanager

@@ -7,9 +7,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from askonce_server.config.problems import Problem
 
 config = typer.Typer(help="Check and describe the configuration.", no_args_is_help=True)
 
@@ -27,22 +32,28 @@ File = Annotated[
 def check(file: File = None) -> int:
     """Name every mistake in a file, one a line, and exit with 1; without mistakes, show its rules.
 
-    Variables of the environment count, as they do for `askonce serve`.
+    Variables of the environment count, as they do for `askonce serve`. Keys that the file points at are read.
 
     Example: `askonce config check askonce.yaml`
     """
     from askonce_server.cli import rules_table
+    from askonce_server.config.keys import key_problems
     from askonce_server.config.load import ConfigError, load
 
     try:
         checked = load(file, os.environ)
     except ConfigError as error:
-        count = len(error.problems)
-        sys.stdout.write(f"{error}\n")
-        sys.stderr.write(f"{count} problem{'s' if count > 1 else ''}\n")
-        return 1
+        return _refused(error.problems)
+    if problems := key_problems(checked, os.environ, origin="" if file is None else str(file)):
+        return _refused(problems)
     rules_table.show(checked)
     return 0
+
+
+def _refused(problems: Sequence[Problem]) -> int:
+    sys.stdout.writelines(f"{problem}\n" for problem in problems)
+    sys.stderr.write(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}\n")
+    return 1
 
 
 @config.command()

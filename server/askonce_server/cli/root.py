@@ -22,7 +22,7 @@ from askonce_server.cli.operate import delete, entry, purge
 from askonce_server.cli.serve import serve
 from askonce_server.cli.similar import similar
 from askonce_server.cli.store import store
-from askonce_server.cli.store_upkeep import compact, verify
+from askonce_server.cli.store_upkeep import compact, reencrypt, verify
 from askonce_server.cli.version import version, versions
 
 
@@ -82,6 +82,7 @@ app.command()(lookup)
 app.command()(store)
 app.command("store verify")(verify)
 app.command("store compact")(compact)
+app.command("store reencrypt")(reencrypt)
 app.command()(export)
 app.command("import")(import_)
 app.command("explain-key")(explain_key)

@@ -1,4 +1,4 @@
-"""`askonce store verify` and `askonce store compact`."""
+"""`askonce store verify`, `askonce store compact` and `askonce store reencrypt`."""
 # ruff: noqa: PLC0415 - the store is heavy, and other commands need none of it
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Repair = Annotated[bool, typer.Option("--repair", help="Mend what is found; no s
 def verify(*, config: ConfigFile = None, store: StoreFolder = None, repair: Repair = False) -> int:
     """Check every row of a store against the others; name what does not agree, and exit with 1 if any.
 
-    No server may have the store open. With `--repair` what was found was mended, and the exit code is 0.
+    No server may have the store open. With `--repair` what was found was mended, and the exit code is 0. Rows
+    under a key that the configuration does not name are named, and never mended: `key missing`.
 
     Examples:
     - `askonce store verify --config askonce.yaml`
@@ -34,14 +35,21 @@ def verify(*, config: ConfigFile = None, store: StoreFolder = None, repair: Repa
         raise Failed(str(unavailable)) from None
     for finding in findings:
         sys.stdout.write(f"{finding}\n")
-    what = "row" if len(findings) == 1 else "rows"
+    wrong = sum(1 for finding in findings if finding.mendable)
+    locked = len(findings) - wrong
     if not findings:
         sys.stderr.write("every row agrees with the others\n")
-    elif repair:
-        sys.stderr.write(f"{len(findings)} {what} mended\n")
-    else:
-        sys.stderr.write(f"{len(findings)} {what} do not agree with the others: --repair mends them\n")
-    return 1 if findings and not repair else 0
+    if wrong and repair:
+        sys.stderr.write(f"{_rows(wrong)} mended\n")
+    elif wrong:
+        sys.stderr.write(f"{_rows(wrong)} do not agree with the others: --repair mends them\n")
+    if locked:
+        sys.stderr.write(f"{_rows(locked)} left alone: add the missing key to store.encryption.keys\n")
+    return 1 if locked or (wrong and not repair) else 0
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def compact(*, config: ConfigFile = None, store: StoreFolder = None) -> int:
@@ -66,3 +74,18 @@ def compact(*, config: ConfigFile = None, store: StoreFolder = None) -> int:
         f"the store took {format_size(sizes.before)}, and takes {format_size(sizes.after)} now\n"
     )
     return 0
+
+
+def reencrypt(*, config: ConfigFile = None, store: StoreFolder = None) -> int:
+    """Write every row anew under the first key of `store.encryption`, or in plain under `enabled: false`.
+
+    Finishes a rotation: the old key is not needed after it. Then the file is written anew, since its free
+    pages hold what was there before: its disk needs room for both. No server may have the store open. May be
+    repeated, also after it was stopped; exits with 1 when rows are left under a key that is not here.
+
+    Example: `askonce store reencrypt --config askonce.yaml`
+    """
+    from askonce_server.cli.backup_files import reencrypt as run
+    from askonce_server.cli.backup_files import settings
+
+    return run(settings(config, store))

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, Wit
 
 from askonce_server.config.address import Address, parse_address
 from askonce_server.config.embedders import Embedder
+from askonce_server.config.encryption import EncryptionSection
 from askonce_server.config.fields import (
     ADDRESS_SCHEMA,
     GIB,
@@ -125,6 +126,8 @@ class StoreSection(Section):
     """How long a Store waits for its acknowledgement before it is refused."""
     engine: Literal["lmdb", "memory"] = "lmdb"
     """What keeps the answers: `lmdb` on disk, or `memory`, which forgets them at the end."""
+    encryption: EncryptionSection | None = None
+    """How answers are encrypted on disk; left out, they are not."""
 
     @field_validator("engine", mode="before")
     @classmethod

@@ -132,7 +132,8 @@ class _Chain:
         if self._request.omit_body or self._rule.mode is RuleMode.SHADOW:
             return Candidate(entry, freshness=fresh)
         body = yield ReadBody(entry)
-        if body is None:
+        if body is None:  # gone, damaged or under a key that is not here: as if it had not been stored
+            self._skipped.append(Skip(key.matcher, BypassReason.STORE_FAILED))
             return None
         assert isinstance(body, Body)
         return Candidate(entry, body, freshness=fresh)

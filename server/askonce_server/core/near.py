@@ -88,7 +88,10 @@ class Near:
         if isinstance(answer, BypassReason):
             return replace(found, skip=answer)
         neighbors = cast("tuple[Neighbor, ...]", answer)
-        candidate, deny = yield from self._judge(key, neighbors, generations)
+        judged = yield from self._judge(key, neighbors, generations)
+        if isinstance(judged, BypassReason):
+            return replace(found, skip=judged)
+        candidate, deny = judged
         return replace(found, candidate=candidate, deny=deny)
 
     def _key(self, embedded: EmbeddedText, generations: Generations) -> EntryKey:
@@ -124,9 +127,10 @@ class Near:
 
     def _judge(
         self, key: EntryKey, neighbors: tuple[Neighbor, ...], generations: Generations
-    ) -> Generator[Question, Answer, tuple[Candidate | None, DenyReason | None]]:
-        """Judge the nearest that is fresh; return it, and why it may not be served."""
+    ) -> Generator[Question, Answer, tuple[Candidate | None, DenyReason | None] | BypassReason]:
+        """Judge the nearest that is fresh and can be read; return it, and why it may not be served."""
         stale: tuple[Candidate, DenyReason] | None = None
+        unreadable = False
         for neighbor in neighbors:
             nearness = self._nearness(neighbor)
             fresh = self._how_fresh(neighbor, nearness)
@@ -142,7 +146,8 @@ class Near:
             body = yield ReadBody(neighbor.entry)
             if body is not None:
                 return replace(candidate, body=cast("Body", body)), None
-        return stale or (None, None)
+            unreadable = True
+        return stale or (BypassReason.STORE_FAILED if unreadable else (None, None))
 
     def _how_fresh(self, neighbor: Neighbor, nearness: Nearness) -> Freshness | DenyReason:
         """Return how fresh it is, or why it may not be served. What is stale must be above the threshold."""

@@ -2,18 +2,20 @@
 
 `open_store` gives the embedded store on LMDB, `MemoryEntryStore` its twin for tests, `UnavailableStore`
 what stands in for a store that cannot be opened, and `ReopeningStore` tries again. `Sweeper` keeps one clean.
-`export_store`, `import_store`, `compact` and `verify` are for stores that no server has open.
+`export_store`, `import_store`, `compact`, `reencrypt` and `verify` are for stores that no server has open.
 """
 
 from askonce_server.store.compacting import Compacted, compact
 from askonce_server.store.environment import Durability, StoreSettings
 from askonce_server.store.exporting import Exported, export_store
+from askonce_server.store.factory import keyring
 from askonce_server.store.importing import Fate, Imported, Stopped, Told, import_store
 from askonce_server.store.incoming import NotAnExport
 from askonce_server.store.lmdb import LmdbEntryStore
 from askonce_server.store.local_leases import LocalLeases
 from askonce_server.store.memory import MemoryEntryStore
 from askonce_server.store.opening import open_store, verify
+from askonce_server.store.reencrypting import Reencrypted, reencrypt
 from askonce_server.store.reopening import ReopeningStore
 from askonce_server.store.shared_leases import SharedLeases, open_leases
 from askonce_server.store.sweeper import Sweeper, SweeperStats
@@ -31,6 +33,7 @@ __all__ = [
     "LocalLeases",
     "MemoryEntryStore",
     "NotAnExport",
+    "Reencrypted",
     "ReopeningStore",
     "SharedLeases",
     "Stopped",
@@ -42,7 +45,9 @@ __all__ = [
     "compact",
     "export_store",
     "import_store",
+    "keyring",
     "open_leases",
     "open_store",
+    "reencrypt",
     "verify",
 ]

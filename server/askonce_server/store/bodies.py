@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askonce_server.storage.v1.record_pb2 import StoreRecord
+from askonce_server.store.keyring import Keyring
 from askonce_server.store.layout import SCHEMA, Databases, Transaction, body_row, store_row
 from askonce_server.store.pages import put_last
 from askonce_server.store.prepared import Prepared
@@ -15,17 +16,19 @@ from askonce_server.store.seals import seal
 class BodyRows:
     """The bodies of one store, changed by one write transaction."""
 
-    __slots__ = ("_databases", "_txn")
+    __slots__ = ("_databases", "_keys", "_txn")
 
-    def __init__(self, txn: Transaction, databases: Databases) -> None:
+    def __init__(self, txn: Transaction, databases: Databases, keys: Keyring) -> None:
         self._txn = txn
         self._databases = databases
+        self._keys = keys
 
     def file(self, prepared: Prepared, *, store_id: int, entries: Sequence[bytes]) -> None:
         """File the body of a write, shared by the entries at those rows."""
         write = prepared.write
         row = body_row(write.scope_root, store_id)
-        put_last(self._txn, self._databases.bodies, row, encode_body(row, prepared))
+        value = encode_body(row, write.body, self._keys, content_sha256=prepared.content_sha256)
+        put_last(self._txn, self._databases.bodies, row, value)
         self._put(store_id, StoreRecord(schema=SCHEMA, scope_root=write.scope_root, entries=entries))
 
     def entries(self, store_id: int) -> Sequence[bytes]:
@@ -55,7 +58,7 @@ class BodyRows:
         row = body_row(scope_root, store_id)
         value = self._txn.get(row, db=self._databases.bodies)
         found = None if value is None else decode_header(row, value)
-        return 0 if value is None or found is None else len(value) - found[1]
+        return 0 if found is None else found.size
 
     def _record(self, store_id: int) -> StoreRecord | None:
         row = store_row(store_id)

@@ -41,6 +41,7 @@ class Committer:
     ) -> None:
         self._env = opened.env
         self._databases = opened.databases
+        self._keys = opened.keys
         self._files = opened.files
         self._bounds = bounds
         self._commit = commit
@@ -86,7 +87,7 @@ class Committer:
         txn = self._env.begin(write=True, buffers=True)
         try:
             jobs = [job for job in take() if not job.ticket.abandoned]
-            rows = Rows(txn, self._databases)
+            rows = Rows(txn, self._databases, self._keys)
             space = Space(self._env, txn, self._databases, self._bounds)
             results = [job.action(rows, space) for job in jobs]
             if rows.changed:
@@ -129,7 +130,7 @@ class Committer:
         """Remove expired entries in a transaction of their own, since the full one had to be given up."""
         txn = self._env.begin(write=True, buffers=True)
         try:
-            if Rows(txn, self._databases).remove_expired(now_ms, limit=SWEEP_ROWS):
+            if Rows(txn, self._databases, self._keys).remove_expired(now_ms, limit=SWEEP_ROWS):
                 self._commit(txn)
         except (lmdb.Error, OSError) as fault:
             _log.warning("no room could be made in the store: %s", fault)

@@ -18,6 +18,7 @@ from askonce_server.store.damage import DamagedFile, check_structure, read_heade
 from askonce_server.store.faults import describe
 from askonce_server.store.held import HeldFiles
 from askonce_server.store.instance import InstanceLock, InUse, is_held_by
+from askonce_server.store.keyring import PLAIN, Keyring
 from askonce_server.store.layout import DATABASE_NAMES, MAX_DATABASES, META_SCHEMA, SCHEMA, Databases
 from askonce_server.store.reader_table import allocate_reader_table
 from askonce_server.store.shared_leases import remove_leases
@@ -53,6 +54,8 @@ class StoreSettings:
     """What the process is called that holds the store's lock for its workers; empty: each its own."""
     counts: Counts | None = None
     """Where the workers count commits together; None: this process counts its own."""
+    keys: Keyring = PLAIN
+    """What bodies and vectors are encrypted under."""
 
     @property
     def bounds(self) -> Bounds:
@@ -73,6 +76,7 @@ class OpenEnvironment:
     databases: Databases
     files: HeldFiles
     lock: InstanceLock | None
+    keys: Keyring
 
     def close(self) -> None:
         """Let go of the files."""
@@ -197,7 +201,8 @@ def _open(settings: StoreSettings, lock: InstanceLock | None) -> OpenEnvironment
         _check_schema(env, settings.path)
         _extend(data_file, env.info()["map_size"])
         databases = _open_databases(env, settings)
-        return OpenEnvironment(env, databases, HeldFiles(data_file, settings.path / _LOCK_FILE), lock)
+        files = HeldFiles(data_file, settings.path / _LOCK_FILE)
+        return OpenEnvironment(env, databases, files, lock, settings.keys)
     except _Stuck:
         raise  # closing would wait for the same lock
     except BaseException:

@@ -15,6 +15,7 @@ from askonce_server.store import lines
 from askonce_server.store.environment import StoreSettings, open_existing
 from askonce_server.store.faults import describe
 from askonce_server.store.finality import Finality
+from askonce_server.store.keyring import KeyMissing, Keyring
 from askonce_server.store.layout import (
     META_GUARD_KEY,
     SCHEMA,
@@ -24,7 +25,14 @@ from askonce_server.store.layout import (
     vector_row,
 )
 from askonce_server.store.lines import Raised
-from askonce_server.store.records import decode_body, decode_generation, decode_record, entry_of, key_of
+from askonce_server.store.records import (
+    decode_body,
+    decode_generation,
+    decode_header,
+    decode_record,
+    entry_of,
+    key_of,
+)
 from askonce_server.store.seals import Damaged
 from askonce_server.store.vectors import decode_vector
 
@@ -41,11 +49,15 @@ class Exported:
     """Those that a purge made unreachable."""
     damaged: int = 0
     """Those of which something is gone or damaged, so that nobody is served them either."""
+    locked: int = 0
+    """Those under a key that is not here."""
+    encrypted: bool = False
+    """Whether something of what was written out is encrypted in the store."""
 
     @property
     def seen(self) -> int:
         """All of them."""
-        return self.stores + self.expired + self.purged + self.damaged
+        return self.stores + self.expired + self.purged + self.damaged + self.locked
 
 
 def export_store(
@@ -62,7 +74,7 @@ def export_store(
     opened = open_existing(settings)
     try:
         with opened.env.begin(buffers=True) as txn:
-            export = _Export(txn, opened.databases, now_ms)
+            export = _Export(txn, opened.databases, opened.keys, now_ms)
             for line in export.lines():
                 write(line)
                 tell(export.told.seen, export.stores)
@@ -76,8 +88,9 @@ def export_store(
 class _Export:
     """One pass over a store that a transaction sees."""
 
-    def __init__(self, txn: Transaction, databases: Databases, now_ms: int) -> None:
+    def __init__(self, txn: Transaction, databases: Databases, keys: Keyring, now_ms: int) -> None:
         self._txn = txn
+        self._keys = keys
         self._databases = databases
         self._now_ms = now_ms
         self._finality = Finality(txn, databases)
@@ -96,7 +109,7 @@ class _Export:
         )
         yield from self._generations()
         for row, value in self._walk("stores"):
-            write = self._store(row, value)
+            write = self._readable(row, value)
             if write is not None:
                 self.told.stores += 1
                 yield lines.encode_store(write)
@@ -117,8 +130,15 @@ class _Export:
         for name, value in self._walk("generations"):
             yield lines.encode_generation(Raised(name, *decode_generation(value)))
 
+    def _readable(self, row: bytes, value: memoryview) -> Write | None:
+        """Return what one Store filed, as far as it can be served and read; else count it as what it is."""
+        try:
+            return self._store(row, value)
+        except KeyMissing:
+            self.told.locked += 1
+            return None
+
     def _store(self, row: bytes, value: memoryview) -> Write | None:
-        """Return what one Store filed, as far as it can be served; else count it as what it is."""
         record = decode_record(StoreRecord, row, value)
         found = [] if record is None else [one for one in map(self._entry, record.entries) if one is not None]
         if not found:
@@ -157,7 +177,7 @@ class _Export:
         if key.partition:
             place = vector_row(key.partition, record.sequence)
             value = self._txn.get(place, db=self._databases.vectors)
-            vector = None if value is None else decode_vector(place, value)
+            vector = None if value is None else decode_vector(place, value, self._keys)
             if vector is None or vector.entry_id != key.entry_id:
                 return None
             semantic = vector.row
@@ -174,4 +194,8 @@ class _Export:
     def _body(self, entry: Entry) -> Body | None:
         row = body_row(entry.scope_root, entry.store_id)
         value = self._txn.get(row, db=self._databases.bodies)
-        return None if value is None else decode_body(row, value, body_bytes=entry.body_bytes)
+        head = None if value is None else decode_header(row, value)
+        if value is None or head is None:
+            return None
+        self.told.encrypted = self.told.encrypted or bool(head.header.key_id)
+        return decode_body(row, value, body_bytes=entry.body_bytes, keys=self._keys)

@@ -104,7 +104,8 @@ def take_over(settings: StoreSettings, guard_key: bytes, generations: Iterable[R
     opened = open_environment(settings)
     try:
         with opened.env.begin(write=True, buffers=True) as txn:
-            databases, rows = opened.databases, Rows(txn, opened.databases)
+            databases = opened.databases
+            rows = Rows(txn, databases, opened.keys)
             if not txn.stat(databases.entries)["entries"]:
                 mine = [one for one in generations if txn.get(one.name, db=databases.generations) is None]
                 for at_ms, some in groupby(sorted(mine, key=_when), key=_when):

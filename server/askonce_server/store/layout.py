@@ -4,7 +4,8 @@
 |-------------|--------------------------------------|------------------------------------------------------|
 | entries     | scope key ‖ entry id                 | sealed EntryRecord                                   |
 |             | or partition ‖ entry id              |                                                      |
-| bodies      | scope root ‖ store id                | header length ‖ seal ‖ BodyHeader ‖ the bytes        |
+| bodies      | scope root ‖ store id                | header length ‖ seal ‖ BodyHeader ‖ the bytes,       |
+|             |                                      | or nonce ‖ ciphertext ‖ tag                          |
 | stores      | store id                             | sealed StoreRecord                                   |
 | ids         | entry id                             | what the entry's row begins with                     |
 | vectors     | partition ‖ sequence                 | seal ‖ lengths ‖ the vector ‖ VectorRecord           |
@@ -60,6 +61,8 @@ META_TOKEN_KEY: Final = b"token_key"
 """The key that signs fill tokens where none is configured: 32 bytes."""
 META_GUARD_KEY: Final = b"guard_key"
 """The key of the guards' tokens: 32 bytes."""
+META_STORE_KEY: Final = b"store_key"
+"""The id of the key that encrypts: 8 bytes. Not there while the store is plain."""
 META_TOUCHED: Final = b"touched"
 """Written and removed to see whether anything can be written."""
 

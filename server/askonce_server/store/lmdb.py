@@ -39,7 +39,7 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
 
     def put_regardless(self, write: Write, *, timeout: float) -> None:
         """Store `write` within `timeout` seconds, also in a full store. Raises StoreUnavailable."""
-        prepared = prepare(write)
+        prepared = self._prepared(write)
         self._ask(lambda rows, _: rows.file(prepared), timeout=timeout)
 
     def remove(self, keys: Sequence[EntryKey]) -> None:
@@ -93,9 +93,12 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
         entries = txn.stat(databases.entries)["entries"]
         return entries, used_bytes(txn, databases), Scopes(txn, databases).unreachable().entries
 
+    def _prepared(self, write: Write) -> Prepared:
+        return prepare(write, encrypted=self._opened.keys.first is not None)
+
     def _job(self, write: Write, ticket: Ticket) -> Job | None:
         try:
-            prepared = prepare(write)
+            prepared = self._prepared(write)
         except Exception:
             _log.exception("a write cannot be stored as it is")
             return None

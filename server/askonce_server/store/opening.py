@@ -25,23 +25,25 @@ def open_store(
 
     `exclusive` refuses a second instance; workers of one instance open without. `commit` is how transactions
     are committed, a seam for tests. Raises StoreUnavailable with the mend when the folder cannot be written,
-    the disk is full, the file is damaged or of a newer version, another instance holds it, or the canary
-    fails; nothing is left open then.
+    the disk is full, the file is damaged or of a newer version, another instance holds it, it is encrypted
+    and no key is given, or the canary fails; nothing is left open then.
     """
     opened = open_environment(settings, exclusive=exclusive)
     store = LmdbEntryStore(opened, settings, commit=commit)
     try:
-        _try_canary(store)
-    except StoreUnavailable as fault:
+        store.settle_encryption()
+        _test(store, settings)
+    except StoreUnavailable:
         store.close()
-        raise StoreUnavailable(f"the store at {settings.path} failed its self-test: {fault}") from fault
+        raise
     return store
 
 
 def verify(settings: StoreSettings, *, repair: bool) -> list[Finding]:
     """Return every row of the store at `settings.path` that does not agree with the others.
 
-    With `repair` all of them were mended. Raises StoreUnavailable, also when somebody has the store open.
+    With `repair` those that can be were mended. Raises StoreUnavailable, also when somebody has the store
+    open.
     """
     opened = open_existing(settings)
     store = LmdbEntryStore(opened, settings)
@@ -49,6 +51,13 @@ def verify(settings: StoreSettings, *, repair: bool) -> list[Finding]:
         return store.verify(repair=repair)
     finally:
         store.close()
+
+
+def _test(store: LmdbEntryStore, settings: StoreSettings) -> None:
+    try:
+        _try_canary(store)
+    except StoreUnavailable as fault:
+        raise StoreUnavailable(f"the store at {settings.path} failed its self-test: {fault}") from fault
 
 
 def _try_canary(store: LmdbEntryStore) -> None:

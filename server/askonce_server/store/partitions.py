@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from askonce_server.core.entries import EntryKey, SemanticRow
 from askonce_server.ports import PartitionState, StoredVector, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord, PartitionRecord
+from askonce_server.store.keyring import KeyMissing, Keyring
 from askonce_server.store.layout import ID_BYTES, Databases, Transaction, vector_row
 from askonce_server.store.pages import put_last
 from askonce_server.store.records import decode_record, entry_of, key_of
 from askonce_server.store.seals import Readable
-from askonce_server.store.vectors import (
-    VECTOR_START,
-    decode_vector,
-    encode_partition,
-    encode_vector,
-    vector_bytes,
-)
+from askonce_server.store.vectors import decode_vector, encode_partition, encode_vector, vector_of
+
+Row = TypeVar("Row", bytes, memoryview)
+Given = TypeVar("Given")
+Decode: TypeAlias = Callable[[Row, memoryview, Keyring], Given | None]
 
 
 class Partitions:
     """The partitions as one transaction sees them."""
 
-    __slots__ = ("_databases", "_txn")
+    __slots__ = ("_databases", "_keys", "_txn")
 
-    def __init__(self, txn: Transaction, databases: Databases) -> None:
+    def __init__(self, txn: Transaction, databases: Databases, keys: Keyring) -> None:
         self._txn = txn
         self._databases = databases
+        self._keys = keys
 
     def state(self, partition: bytes) -> PartitionState:
         """Return the state of `partition`. Where its row is damaged the vectors are counted."""
@@ -54,9 +55,10 @@ class Partitions:
         for row, value in self._after(partition, after):
             if len(vectors) == limit:
                 break
-            if vector_bytes(row, value) == size:
+            vector = self._readable(vector_of, row, value)
+            if vector is not None and len(vector) == size:
                 sequences.append(row[ID_BYTES:])
-                vectors.append(value[VECTOR_START : VECTOR_START + size])
+                vectors.append(vector)
         return VectorBlock(
             np.frombuffer(b"".join(sequences), dtype=">i8").astype(np.int64),
             np.frombuffer(b"".join(vectors), dtype="<f4").astype(np.float32, copy=False).reshape(-1, dim),
@@ -66,7 +68,7 @@ class Partitions:
         """Return the vector at `sequence` and its entry, or None when either is gone or damaged."""
         place = vector_row(partition, sequence)
         value = self._txn.get(place, db=self._databases.vectors)
-        found = None if value is None else decode_vector(place, value)
+        found = None if value is None else self._readable(decode_vector, place, value)
         if found is None:
             return None
         row = partition + found.entry_id
@@ -75,6 +77,14 @@ class Partitions:
             return None
         entry = entry_of(key_of(row, record), record)
         return None if entry is None else StoredVector(entry, found.row)
+
+    def _readable(self, decode: Decode[Row, Given], row: Row, value: memoryview) -> Given | None:
+        """Return what `decode` finds, or None where the row is damaged or its key is not here."""
+        try:
+            return decode(row, value, self._keys)
+        except KeyMissing as missing:
+            self._keys.tell(missing)
+            return None
 
     def _after(self, partition: bytes, sequence: int) -> Iterator[tuple[memoryview, memoryview]]:
         """Go through the vectors of `partition` above `sequence`."""
@@ -94,7 +104,9 @@ class PartitionRows(Partitions):
     def file(self, key: EntryKey, semantic: SemanticRow, *, sequence: int) -> None:
         """File the vector of the entry at `key` under `sequence`, and count it."""
         row = vector_row(key.partition, sequence)
-        put_last(self._txn, self._databases.vectors, row, encode_vector(row, key.entry_id, semantic))
+        put_last(
+            self._txn, self._databases.vectors, row, encode_vector(row, key.entry_id, semantic, self._keys)
+        )
         self._count(key.partition, key.scope_key, 1, newest=sequence)
 
     def remove(self, partition: bytes, scope_key: bytes, sequence: int) -> None:

@@ -18,10 +18,14 @@ class Prepared:
     write: Write
     keys: tuple[EntryKey, ...]
     content_sha256: bytes
+    """Of the body; empty where it will be encrypted."""
 
 
-def prepare(write: Write) -> Prepared:
-    """Check and hash `write`, in the caller's thread. Raises ValueError when it cannot be filed."""
+def prepare(write: Write, *, encrypted: bool = False) -> Prepared:
+    """Check and hash `write`, in the caller's thread. Raises ValueError when it cannot be filed.
+
+    What will be `encrypted` needs no hash.
+    """
     keys = tuple({entry_row(key): key for key in write.keys}.values())
     if not keys:
         raise ValueError("a write needs at least one key")
@@ -40,4 +44,4 @@ def prepare(write: Write) -> Prepared:
         if write.semantic is None:
             raise ValueError("a semantic key needs a vector")
         check_vector(write.semantic)
-    return Prepared(write, keys, hashlib.sha256(write.body.data).digest())
+    return Prepared(write, keys, b"" if encrypted else hashlib.sha256(write.body.data).digest())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from askonce_server.ports import StoredVector
+from askonce_server.store.keyring import Keyring
 from askonce_server.store.layout import Databases, Transaction, vector_row
 from askonce_server.store.partitions import Partitions
 from askonce_server.store.vectors import VECTOR_START
@@ -31,11 +32,12 @@ class _Known(NamedTuple):
 class RecentVectors:
     """Shared by threads: each change is one step on a dict."""
 
-    __slots__ = ("_bytes", "_databases", "_known")
+    __slots__ = ("_bytes", "_databases", "_keys", "_known")
 
-    def __init__(self, databases: Databases) -> None:
+    def __init__(self, databases: Databases, keys: Keyring) -> None:
         """Know nothing yet."""
         self._databases = databases
+        self._keys = keys
         self._known: dict[bytes, _Known] = {}
         self._bytes = 0
 
@@ -45,7 +47,7 @@ class RecentVectors:
         known = self._known.get(place)
         if known is not None and self._holds(txn, place, known):
             return known.stored
-        found = Partitions(txn, self._databases).stored(partition, sequence)
+        found = Partitions(txn, self._databases, self._keys).stored(partition, sequence)
         if found is not None:
             self._keep(txn, place, partition + found.entry.key.entry_id, found)
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from struct import Struct, error
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 from zlib import crc32
 
 from google.protobuf.message import DecodeError
@@ -18,12 +18,25 @@ from askonce_server.storage.v1.record_pb2 import (
     ScopeRecord,
     StoreRecord,
 )
+from askonce_server.store.keyring import SEALED_BYTES, Keyring, Sealed
 from askonce_server.store.layout import GENERATION_BYTES, ID_BYTES, SCHEMA, TIME_BYTES, expiry_row
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.seals import MAX_RECORD_BYTES, Damaged, Readable, seal, unseal
 
 Record = TypeVar("Record", EntryRecord, ScopeRecord, StoreRecord, PartitionRecord)
 _BODY_PREFIX: Final = Struct(">II")
+_BOUND_BODY: Final = b"askonce/1/body\0"
+"""What an encrypted body is bound to: this, its row's key and its header."""
+
+
+class BodyHead(NamedTuple):
+    """What stands before a body."""
+
+    header: BodyHeader
+    start: int
+    """Where the body begins in its row's value, or what it is encrypted as."""
+    size: int
+    """The bytes of the body itself."""
 
 
 def encode_entry(row: bytes, key: EntryKey, prepared: Prepared, *, store_id: int, sequence: int) -> bytes:
@@ -98,17 +111,24 @@ def expiry_of(row: bytes, record: EntryRecord) -> bytes:
     return expiry_row(record.expire_ms + record.stale_ms, row)
 
 
-def encode_body(row: bytes, prepared: Prepared) -> bytes:
-    """Return the value of a body's row."""
-    body = prepared.write.body
-    head = BodyHeader(
-        schema=SCHEMA, content_type=body.content_type, content_sha256=prepared.content_sha256
-    ).SerializeToString()
-    return b"".join((_BODY_PREFIX.pack(len(head), crc32(head, crc32(row))), head, body.data))
+def encode_body(row: bytes, body: Body, keys: Keyring, *, content_sha256: bytes = b"") -> bytes:
+    """Return the value of a body's row, encrypted where `keys` has a first one.
+
+    A plain body is kept with its hash, which is taken here where it was not before.
+    """
+    header = BodyHeader(schema=SCHEMA, content_type=body.content_type)
+    if keys.first is None:
+        header.content_sha256 = content_sha256 or hashlib.sha256(body.data).digest()
+        head, data = header.SerializeToString(), body.data
+    else:
+        header.key_id = keys.first
+        head = header.SerializeToString()
+        data = keys.seal(body.data, _BOUND_BODY + row + head)
+    return b"".join((_BODY_PREFIX.pack(len(head), crc32(head, crc32(row))), head, data))
 
 
-def decode_header(row: bytes, value: Readable) -> tuple[BodyHeader, int] | None:
-    """Return a body's header and where its bytes begin, or None when it is damaged or of another layout."""
+def decode_header(row: bytes, value: Readable) -> BodyHead | None:
+    """Return what stands before a body, or None when it is damaged or of another layout."""
     try:
         size, expected = _BODY_PREFIX.unpack_from(value)
     except error:
@@ -123,20 +143,23 @@ def decode_header(row: bytes, value: Readable) -> tuple[BodyHeader, int] | None:
         header = BodyHeader.FromString(head)
     except DecodeError:
         return None
-    return (header, start) if header.schema == SCHEMA else None
+    size = len(value) - start - (SEALED_BYTES if header.key_id else 0)
+    return BodyHead(header, start, size) if header.schema == SCHEMA else None
 
 
-def decode_body(row: bytes, value: Readable, *, body_bytes: int) -> Body | None:
-    """Return the body of `body_bytes` in a row, or None when anything about it is damaged.
+def decode_body(row: bytes, value: Readable, *, body_bytes: int, keys: Keyring) -> Body | None:
+    """Return the body of `body_bytes` in a row, or None when anything about it is damaged. Raises KeyMissing.
 
     The length is compared before the bytes are touched: a damaged length may point outside the file.
     """
     found = decode_header(row, value)
-    if found is None:
+    if found is None or found.size != body_bytes:
         return None
-    header, start = found
-    if len(value) - start != body_bytes:
-        return None
+    header, start, _ = found
+    if header.key_id:
+        head = bytes(value[_BODY_PREFIX.size : start])
+        opened = keys.open(Sealed(header.key_id, value[start:]), _BOUND_BODY + row + head)
+        return None if opened is None else Body(opened, header.content_type)
     data = bytes(value[start:])
     if hashlib.sha256(data).digest() != header.content_sha256:
         return None

@@ -10,6 +10,7 @@ from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.bodies import BodyRows
 from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost
 from askonce_server.store.finality import Finality
+from askonce_server.store.keyring import Keyring
 from askonce_server.store.layout import (
     ID_BYTES,
     META_NEXT_SEQUENCE,
@@ -46,14 +47,25 @@ def has_expired(txn: Transaction, databases: Databases, now_ms: int) -> bool:
 class Rows:
     """The rows of one store, seen and changed by one write transaction."""
 
-    __slots__ = ("_bodies", "_databases", "_finality", "_partitions", "_scopes", "_txn", "changed", "evicted")
+    __slots__ = (
+        "_bodies",
+        "_databases",
+        "_finality",
+        "_keys",
+        "_partitions",
+        "_scopes",
+        "_txn",
+        "changed",
+        "evicted",
+    )
 
-    def __init__(self, txn: Transaction, databases: Databases) -> None:
+    def __init__(self, txn: Transaction, databases: Databases, keys: Keyring) -> None:
         self._txn = txn
         self._databases = databases
-        self._bodies = BodyRows(txn, databases)
+        self._keys = keys
+        self._bodies = BodyRows(txn, databases, keys)
         self._finality = Finality(txn, databases)
-        self._partitions = PartitionRows(txn, databases)
+        self._partitions = PartitionRows(txn, databases, keys)
         self._scopes = ScopeRows(txn, databases)
         self.changed = False
         """Whether there is anything to commit."""
@@ -115,7 +127,8 @@ class Rows:
 
     def mend(self, *, limit: int) -> list[Finding]:
         """Mend at most `limit` rows that do not agree; return what was found and mended."""
-        found = list(islice(Verification(self._txn, self._databases).findings(), limit))
+        findings = Verification(self._txn, self._databases, self._keys).findings()
+        found = list(islice((finding for finding in findings if finding.mendable), limit))
         self.changed = self.changed or bool(found)
         for finding in found:
             database = getattr(self._databases, finding.database)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+
 from askonce_server.clock import Anchor
+from askonce_server.ports import StoreUnavailable
 from askonce_server.store.anchors import decode_anchor, encode_anchor
-from askonce_server.store.layout import META_ANCHOR, META_GUARD_KEY, META_TOKEN_KEY
+from askonce_server.store.layout import (
+    META_ANCHOR,
+    META_GUARD_KEY,
+    META_STORE_KEY,
+    META_TOKEN_KEY,
+    Transaction,
+)
 from askonce_server.store.rows import Rows
 from askonce_server.store.session import StoreSession
+
+_log = logging.getLogger(__name__)
 
 
 class SettlingStore(StoreSession):
@@ -32,6 +43,34 @@ class SettlingStore(StoreSession):
         Raises StoreUnavailable.
         """
         return self._settle(META_GUARD_KEY, proposed)
+
+    def settle_encryption(self) -> None:
+        """Note which key encrypts. Raises StoreUnavailable, also for an encrypted store and no key at all.
+
+        Else a setting that got lost would have what follows written in plain.
+        """
+        keys = self._opened.keys
+        with self.read() as view:
+            kept = view.measure(self._store_key)
+        if kept is not None and not len(keys):
+            raise StoreUnavailable(
+                f"the store at {self._path} is encrypted, and no key is given: name its keys in "
+                "store.encryption; to have it plain, add enabled: false there and run askonce store reencrypt"
+            )
+        if kept is not None and kept not in keys:
+            _log.warning(
+                "the store at %s was last encrypted under key %s, which is not among store.encryption.keys: "
+                "what is under it reads as absent",
+                self._path,
+                kept.hex(),
+            )
+        if keys.first is not None and keys.first != kept:
+            first = keys.first
+            self._ask(lambda rows, _: rows.set_meta(META_STORE_KEY, first))
+
+    def _store_key(self, txn: Transaction) -> bytes | None:
+        value = txn.get(META_STORE_KEY, db=self._opened.databases.meta)
+        return None if value is None else bytes(value)
 
     def _settle(self, name: bytes, proposed: bytes) -> bytes:
         return self._ask(lambda rows, _: _settle(rows, name, proposed))

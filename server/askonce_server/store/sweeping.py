@@ -80,15 +80,18 @@ class SweepingStore(StoreSession):
         return Swept(expired=expired, evicted=rows.evicted, unreachable=unreachable, more=more)
 
     def verify(self, *, repair: bool = False) -> list[Finding]:
-        """Return every row that does not agree with the others; with `repair` all of them were mended.
+        """Return every row that does not agree with the others; with `repair` those that can be were mended.
 
         Reads every row, and holds writers up while it repairs: for a store that is not in use. Raises
         StoreUnavailable.
         """
-        if not repair:
-            with self.read() as view:
-                return view.measure(lambda txn: list(Verification(txn, self._opened.databases).findings()))
         mended: list[Finding] = []
-        while some := self._ask(lambda rows, _: rows.mend(limit=_MEND_ROWS), timeout=_MEND_SECONDS):
+        while repair and (
+            some := self._ask(lambda rows, _: rows.mend(limit=_MEND_ROWS), timeout=_MEND_SECONDS)
+        ):
             mended += some
-        return mended
+        with self.read() as view:
+            return mended + view.measure(self._findings)
+
+    def _findings(self, txn: Transaction) -> list[Finding]:
+        return list(Verification(txn, self._opened.databases, self._opened.keys).findings())

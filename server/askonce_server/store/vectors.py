@@ -1,6 +1,7 @@
 """How the vectors of semantic entries are written as bytes.
 
 A vector's bytes stand before its record, so that a partition is read into an index without parsing anything.
+Of an encrypted row nothing stands before the record, and the record shows the entry's id alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from google.protobuf.message import DecodeError
 
 from askonce_server.core.entries import SemanticRow
 from askonce_server.ports import PartitionState
-from askonce_server.storage.v1.record_pb2 import PartitionRecord, VectorRecord
+from askonce_server.storage.v1.record_pb2 import PartitionRecord, SecretVector, VectorRecord
+from askonce_server.store.keyring import SEALED_BYTES, Keyring, Sealed
 from askonce_server.store.layout import ID_BYTES, SCHEMA
 from askonce_server.store.seals import Readable, seal
 
@@ -25,6 +27,10 @@ _PREFIX: Final = Struct(">III")
 _LENGTHS: Final = Struct(">II")
 _SEAL: Final = Struct(">I")
 _FLOAT_BYTES: Final = 4
+_BOUND_VECTOR: Final = b"askonce/1/vector\0"
+"""What an encrypted vector is bound to: this, its row's key and its entry's id."""
+_RECORD_ROOM: Final = 32 + SEALED_BYTES + 48
+"""What a record has besides its strings, encrypted or not."""
 _MAX_ROW_BYTES: Final = 1 << 18
 """No row is longer: 16,384 dimensions and 190 kB of text."""
 
@@ -53,24 +59,78 @@ def check_vector(semantic: SemanticRow) -> None:
 def row_bytes(semantic: SemanticRow) -> int:
     """Return how long the value of a vector's row is, at most."""
     strings = (semantic.features, semantic.text.encode(), semantic.group)
-    return VECTOR_START + len(semantic.vector) + ID_BYTES + sum(map(len, strings)) + 32
+    return VECTOR_START + len(semantic.vector) + ID_BYTES + sum(map(len, strings)) + _RECORD_ROOM
 
 
-def encode_vector(row: bytes, entry_id: bytes, semantic: SemanticRow) -> bytes:
-    """Return the value of the vector's row with key `row`."""
-    record = VectorRecord(
-        schema=SCHEMA,
-        entry_id=entry_id,
-        features=semantic.features,
-        text=semantic.text,
-        answer_group=semantic.group,
-    ).SerializeToString()
-    checked = b"".join((_LENGTHS.pack(len(semantic.vector), len(record)), semantic.vector, record))
+def encode_vector(row: bytes, entry_id: bytes, semantic: SemanticRow, keys: Keyring) -> bytes:
+    """Return the value of the vector's row with key `row`, encrypted where `keys` has a first one."""
+    record = VectorRecord(schema=SCHEMA, entry_id=entry_id)
+    vector = b""
+    if keys.first is None:
+        vector = semantic.vector
+        record.features, record.text, record.answer_group = semantic.features, semantic.text, semantic.group
+    else:
+        secret = SecretVector(
+            vector=semantic.vector,
+            features=semantic.features,
+            text=semantic.text,
+            answer_group=semantic.group,
+        )
+        record.key_id = keys.first
+        record.sealed = keys.seal(secret.SerializeToString(), _BOUND_VECTOR + row + entry_id)
+    told = record.SerializeToString()
+    checked = b"".join((_LENGTHS.pack(len(vector), len(told)), vector, told))
     return _SEAL.pack(crc32(checked, crc32(row))) + checked
 
 
-def vector_bytes(row: Readable, value: Readable) -> int:
-    """Return how many bytes of `value` are the vector's, 0 when the row is damaged.
+def vector_of(row: Readable, value: memoryview, keys: Keyring) -> memoryview | None:
+    """Return the bytes of the vector in a row alone, or None when the row is damaged. Raises KeyMissing."""
+    end = _record_start(row, value)
+    if end != VECTOR_START:
+        return value[VECTOR_START:end] if end else None
+    decoded = decode_vector(bytes(row), value, keys)
+    return None if decoded is None else memoryview(decoded.row.vector)
+
+
+def decode_vector(row: bytes, value: Readable, keys: Keyring) -> VectorRow | None:
+    """Return what a vector's row holds, or None when it is damaged or of another layout.
+
+    Raises KeyMissing.
+    """
+    record = decode_vector_record(row, value)
+    if record is None:
+        return None
+    if record.key_id:
+        semantic = _opened(row, record, keys)
+    else:
+        vector = bytes(value[VECTOR_START : _record_start(row, value)])
+        semantic = SemanticRow(vector, record.features, record.text, record.answer_group)
+    return None if semantic is None or not semantic.vector else VectorRow(record.entry_id, semantic)
+
+
+def decode_vector_record(row: bytes, value: Readable) -> VectorRecord | None:
+    """Return the record in a vector's row as it stands there, or None when the row is damaged."""
+    end = _record_start(row, value)
+    if end == 0:
+        return None
+    try:
+        record = VectorRecord.FromString(bytes(value[end:]))
+    except DecodeError:
+        return None
+    return record if record.schema == SCHEMA else None
+
+
+def _opened(row: bytes, record: VectorRecord, keys: Keyring) -> SemanticRow | None:
+    sealed = Sealed(record.key_id, record.sealed)
+    plain = keys.open(sealed, _BOUND_VECTOR + row + record.entry_id)
+    if plain is None:
+        return None
+    secret = SecretVector.FromString(plain)
+    return SemanticRow(secret.vector, secret.features, secret.text, secret.answer_group)
+
+
+def _record_start(row: Readable, value: Readable) -> int:
+    """Return where the record begins in `value`, behind the vector if one is there; 0 when it is damaged.
 
     The lengths are compared before the rest is touched: a damaged length may point outside the file.
     """
@@ -80,23 +140,7 @@ def vector_bytes(row: Readable, value: Readable) -> int:
         return 0
     if len(value) != VECTOR_START + vector + record or len(value) > _MAX_ROW_BYTES:
         return 0
-    return vector if crc32(value[_SEAL.size :], crc32(row)) == expected else 0
-
-
-def decode_vector(row: bytes, value: Readable) -> VectorRow | None:
-    """Return what a vector's row holds, or None when it is damaged or of another layout."""
-    size = vector_bytes(row, value)
-    if size == 0:
-        return None
-    end = VECTOR_START + size
-    try:
-        record = VectorRecord.FromString(bytes(value[end:]))
-    except DecodeError:
-        return None
-    if record.schema != SCHEMA:
-        return None
-    vector = bytes(value[VECTOR_START:end])
-    return VectorRow(record.entry_id, SemanticRow(vector, record.features, record.text, record.answer_group))
+    return VECTOR_START + vector if crc32(value[_SEAL.size :], crc32(row)) == expected else 0
 
 
 def encode_partition(partition: bytes, state: PartitionState, scope_key: bytes) -> bytes:

@@ -2,7 +2,8 @@
 
 An entry is sound when its record, its body and its vector are. Every other row follows from the sound
 entries, so that each finding is mended by writing or removing one row. Answers are only ever lost by it, and
-only those that could not be served any more.
+only those that could not be served any more. A row under a key that is not here is named, counts as sound and
+is left alone: that key may come back.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from askonce_server.ports import PartitionState
 from askonce_server.storage.v1.record_pb2 import EntryRecord, PartitionRecord, ScopeRecord, StoreRecord
 from askonce_server.store.finality import TOMBSTONE_MS
+from askonce_server.store.keyring import KeyMissing, Keyring
 from askonce_server.store.layout import (
     ID_BYTES,
     META_NEXT_SEQUENCE,
@@ -31,7 +33,7 @@ from askonce_server.store.layout import (
 )
 from askonce_server.store.records import decode_body, decode_header, decode_record, expiry_of
 from askonce_server.store.seals import seal
-from askonce_server.store.vectors import decode_vector, encode_partition
+from askonce_server.store.vectors import decode_vector, decode_vector_record, encode_partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Finding:
     """What is wrong, without anything of the content."""
     value: bytes | None
     """What the row should hold; None: it should not be there."""
+    mendable: bool = True
+    """Whether to write or remove the row mends it."""
 
     def __str__(self) -> str:
         return f"{self.database} {self.row.hex()}: {self.text}"
@@ -80,9 +84,10 @@ class _Expected:
 class Verification:
     """One pass over every row that a transaction sees. Keeps some hundred bytes of memory for each entry."""
 
-    def __init__(self, txn: Transaction, databases: Databases) -> None:
+    def __init__(self, txn: Transaction, databases: Databases, keys: Keyring) -> None:
         self._txn = txn
         self._databases = databases
+        self._keys = keys
         self._expected = _Expected()
         self._buried: dict[bytes, int] = {}
         """When each tombstone is to be removed."""
@@ -111,12 +116,19 @@ class Verification:
 
     def _bodies(self) -> Iterator[Finding]:
         for row, value in self._walk("bodies"):
-            found = decode_header(row, value)
-            size = 0 if found is None else len(value) - found[1]
-            if decode_body(row, value, body_bytes=size) is None:
+            head = decode_header(row, value)
+            if head is not None and self._is_locked(head.header.key_id):
+                yield _key_missing("bodies", row, head.header.key_id)
+            elif head is None or not self._has_body(row, value, head.size):
                 yield Finding("bodies", row, "the body is damaged", None)
-            else:
-                self._expected.bodies[row] = size
+                continue
+            self._expected.bodies[row] = head.size
+
+    def _has_body(self, row: bytes, value: memoryview, size: int) -> bool:
+        return decode_body(row, value, body_bytes=size, keys=self._keys) is not None
+
+    def _is_locked(self, key_id: bytes) -> bool:
+        return bool(key_id) and key_id not in self._keys
 
     def _entries(self) -> Iterator[Finding]:
         for row, value in self._walk("entries"):
@@ -140,10 +152,17 @@ class Verification:
             return None
         place = vector_row(row[:ID_BYTES], record.sequence)
         value = self._get("vectors", place)
-        vector = None if value is None else decode_vector(place, value)
-        if vector is None or vector.entry_id != row[ID_BYTES:]:
+        if value is None or self._entry_of(place, value) != row[ID_BYTES:]:
             return "the entry's vector is gone or damaged"
         return None
+
+    def _entry_of(self, row: bytes, value: memoryview) -> bytes | None:
+        """Return the id of the entry of a vector, or None when the vector is damaged."""
+        record = decode_vector_record(row, value)
+        if record is None:
+            return None
+        sound = self._is_locked(record.key_id) or decode_vector(row, value, self._keys) is not None
+        return record.entry_id if sound else None
 
     def _expect(self, row: bytes, record: EntryRecord) -> None:
         expected = self._expected
@@ -186,12 +205,14 @@ class Verification:
 
     def _vectors(self) -> Iterator[Finding]:
         for row, value in self._walk("vectors"):
-            vector = decode_vector(row, value)
+            entry_id, record = self._entry_of(row, value), decode_vector_record(row, value)
             sequence = int.from_bytes(row[ID_BYTES:], "big")
-            if vector is None:
+            if entry_id is None or record is None:
                 yield Finding("vectors", row, "the vector is damaged", None)
-            elif self._expected.sequences.get(row[:ID_BYTES] + vector.entry_id) != sequence:
+            elif self._expected.sequences.get(row[:ID_BYTES] + entry_id) != sequence:
                 yield Finding("vectors", row, "no entry refers to the vector", None)
+            elif self._is_locked(record.key_id):
+                yield _key_missing("vectors", row, record.key_id)
 
     def _partitions(self) -> Iterator[Finding]:
         missing = dict(self._expected.partitions)
@@ -255,6 +276,10 @@ class Verification:
             value = self._get("meta", name)
             if highest and (value is None or int.from_bytes(value, "big") <= highest):
                 yield Finding("meta", name, "a number would be used again", (highest + 1).to_bytes(8, "big"))
+
+
+def _key_missing(name: str, row: bytes, key_id: bytes) -> Finding:
+    return Finding(name, row, f"key missing: {KeyMissing(key_id)}", None, mendable=False)
 
 
 def _sealed(row: bytes, record: StoreRecord | ScopeRecord) -> bytes:

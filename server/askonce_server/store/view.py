@@ -14,6 +14,7 @@ from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.finality import Finality
 from askonce_server.store.hits import Hits
+from askonce_server.store.keyring import KeyMissing
 from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
 from askonce_server.store.partitions import Partitions
 from askonce_server.store.recent import RecentVectors
@@ -35,6 +36,7 @@ class Readers:
         "_views",
         "databases",
         "hits",
+        "keys",
         "recent",
         "unreadable",
     )
@@ -48,8 +50,9 @@ class Readers:
         self._env = opened.env
         self._newest = opened.files.newest
         self.databases = opened.databases
+        self.keys = opened.keys
         self.hits = hits
-        self.recent = RecentVectors(opened.databases)
+        self.recent = RecentVectors(opened.databases, opened.keys)
         self.unreadable = unreadable
         """Turns a fault of reading into what the port raises."""
         self._views: dict[int, None] = {}
@@ -164,7 +167,7 @@ class LmdbReadView:
         return entry
 
     def body(self, entry: Entry) -> Body | None:
-        """Return the entry's body, checked against its hash, or None when it is gone or damaged."""
+        """Return the entry's body, or None when it is gone or damaged, or its key is not here."""
         self._readers.hits.mark(entry.store_id)
         row = body_row(entry.scope_root, entry.store_id)
         known = self._known.bodies.get(row)
@@ -174,10 +177,18 @@ class LmdbReadView:
             value = self._open().get(row, db=self._readers.databases.bodies)
         except lmdb.Error as fault:
             raise self._readers.unreadable(fault) from fault
-        body = None if value is None else decode_body(row, value, body_bytes=entry.body_bytes)
+        body = None if value is None else self._decoded(row, value, entry.body_bytes)
         if body is not None:
             self._known.keep_body(row, body)
         return body
+
+    def _decoded(self, row: bytes, value: memoryview, body_bytes: int) -> Body | None:
+        keys = self._readers.keys
+        try:
+            return decode_body(row, value, body_bytes=body_bytes, keys=keys)
+        except KeyMissing as missing:
+            keys.tell(missing)
+            return None
 
     def find(self, entry_id: bytes) -> Entry | None:
         """Return the entry with that id, whatever its scope, or None."""
@@ -188,15 +199,14 @@ class LmdbReadView:
         known = self._known.partitions.get(partition)
         if known is not None and self._txn is not None:
             return known
-        state = self.measure(lambda txn: Partitions(txn, self._readers.databases).state(partition))
+        state = self.measure(lambda txn: self._partitions(txn).state(partition))
         self._known.keep_partition(partition, state)
         return state
 
     def vectors(self, partition: bytes, *, dim: int, after: int = 0, limit: int) -> VectorBlock:
         """Return at most `limit` live vectors of `dim` dimensions above `after`; fewer: there are no more."""
-        databases = self._readers.databases
         return self.measure(
-            lambda txn: Partitions(txn, databases).vectors(partition, dim=dim, after=after, limit=limit)
+            lambda txn: self._partitions(txn).vectors(partition, dim=dim, after=after, limit=limit)
         )
 
     def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
@@ -224,6 +234,9 @@ class LmdbReadView:
             return count(self._open())
         except (lmdb.Error, Damaged) as fault:
             raise self._readers.unreadable(fault) from fault
+
+    def _partitions(self, txn: Transaction) -> Partitions:
+        return Partitions(txn, self._readers.databases, self._readers.keys)
 
     def _open(self) -> Transaction:
         if self._txn is None:

@@ -50,18 +50,34 @@ class EntryRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., matcher: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., scope_root: _Optional[bytes] = ..., store_id: _Optional[int] = ..., start_ms: _Optional[int] = ..., store_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., source_request_id: _Optional[str] = ..., stream: bool = ..., contains_tool_calls: bool = ..., has_usage: bool = ..., input_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cost_usd: _Optional[float] = ..., body_bytes: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., sequence: _Optional[int] = ..., stale_ms: _Optional[int] = ...) -> None: ...
 
 class VectorRecord(_message.Message):
-    __slots__ = ("schema", "entry_id", "features", "text", "answer_group")
+    __slots__ = ("schema", "entry_id", "features", "text", "answer_group", "key_id", "sealed")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     ENTRY_ID_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     ANSWER_GROUP_FIELD_NUMBER: _ClassVar[int]
+    KEY_ID_FIELD_NUMBER: _ClassVar[int]
+    SEALED_FIELD_NUMBER: _ClassVar[int]
     schema: int
     entry_id: bytes
     features: bytes
     text: str
     answer_group: bytes
-    def __init__(self, schema: _Optional[int] = ..., entry_id: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., answer_group: _Optional[bytes] = ...) -> None: ...
+    key_id: bytes
+    sealed: bytes
+    def __init__(self, schema: _Optional[int] = ..., entry_id: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., answer_group: _Optional[bytes] = ..., key_id: _Optional[bytes] = ..., sealed: _Optional[bytes] = ...) -> None: ...
+
+class SecretVector(_message.Message):
+    __slots__ = ("vector", "features", "text", "answer_group")
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_GROUP_FIELD_NUMBER: _ClassVar[int]
+    vector: bytes
+    features: bytes
+    text: str
+    answer_group: bytes
+    def __init__(self, vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., answer_group: _Optional[bytes] = ...) -> None: ...
 
 class PartitionRecord(_message.Message):
     __slots__ = ("schema", "sequence", "rows", "scope_key")
@@ -86,14 +102,16 @@ class StoreRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., scope_root: _Optional[bytes] = ..., entries: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class BodyHeader(_message.Message):
-    __slots__ = ("schema", "content_type", "content_sha256")
+    __slots__ = ("schema", "content_type", "content_sha256", "key_id")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_SHA256_FIELD_NUMBER: _ClassVar[int]
+    KEY_ID_FIELD_NUMBER: _ClassVar[int]
     schema: int
     content_type: str
     content_sha256: bytes
-    def __init__(self, schema: _Optional[int] = ..., content_type: _Optional[str] = ..., content_sha256: _Optional[bytes] = ...) -> None: ...
+    key_id: bytes
+    def __init__(self, schema: _Optional[int] = ..., content_type: _Optional[str] = ..., content_sha256: _Optional[bytes] = ..., key_id: _Optional[bytes] = ...) -> None: ...
 
 class ScopeRecord(_message.Message):
     __slots__ = ("schema", "generation_names", "generations", "entries", "bytes", "rule_id")
