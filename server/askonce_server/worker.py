@@ -41,8 +41,9 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
     from askonce_server.workers.counts import Kind, SharedCounts  # noqa: PLC0415
     from askonce_server.workers.identity import Worker  # noqa: PLC0415
 
-    config = load(None, os.environ)
-    if orders.file is not None:
+    if orders.file is None:
+        config = load(None, os.environ)
+    else:
         config = load_text(orders.text, name=orders.file, environ=os.environ)
         now = load_text(orders.rules, name=orders.file, environ=os.environ)
         config = config.model_copy(update={"rules": now.rules})
