@@ -8,7 +8,7 @@ PAIRS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test test-thorough test-go check lint format types buf proto proto-go docs ghz bench-ratio bench-keys quality clean
+.PHONY: help install demo serve test test-thorough test-go torture soak check lint format types buf proto proto-go docs ghz bench-ratio bench-keys quality clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of ki
 
 torture: install ## everything at once for five minutes, against a model of what must hold
 	TORTURE_SECONDS=300 $(BIN)/pytest -s tests/faults/test_torture.py --timeout 900
+
+soak: install ## a steady load for ten minutes, after which no more may be held than before
+	SOAK_SECONDS=600 $(BIN)/pytest -s -m thorough tests/faults/test_soak.py --timeout 2400
 
 check: lint types buf ## lint, types, contract (generated code is compared in `make test`)
 

@@ -114,11 +114,12 @@ class Disturbances(threading.Thread):
         coming = [*self.kinds]
         self._choice.shuffle(coming)
         coming.sort(key=lambda what: SLOW.index(what) if what in SLOW else -1)
-        while not self.done.wait(self._choice.uniform(0.3, 1.7)):
+        most = 1.7
+        while not self.done.wait(self._choice.uniform(0.3, most)):
             self._truth.settle()
             self._mend_what_is_due(time.monotonic())
-            if not coming:
-                coming = list(self.kinds)
+            if not coming:  # once more, with time for workers to come back in between
+                coming, most = list(self.kinds), 4.0
                 self._choice.shuffle(coming)
             what = coming.pop()
             with suppress(ProcessLookupError, IndexError):  # no worker is there, just now
