@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from askonce_server.core.canonical import parse
-from askonce_server.core.density import MAX_BATCH_NODES, MAX_NODES, MAX_VALUES, Allowance, is_dense
+from askonce_server.core.density import (
+    MAX_ANSWER_OPENINGS,
+    MAX_BATCH_NODES,
+    MAX_NODES,
+    MAX_VALUES,
+    Allowance,
+    is_dense,
+)
 from askonce_server.core.errors import TooDense, Unrepresentable
 
 MEBI = 1 << 20
@@ -146,3 +153,38 @@ def test_texts_and_images_have_room_in_any_number():
     text = json.dumps([{"role": "user", "content": CODE * 500}] * 20).encode()
     for _ in range(256):
         allowance.take([image, text])
+
+
+CHOICE = {"index": 0, "delta": {"content": '{[ "x" ]} '}, "logprobs": None, "finish_reason": None}
+CHUNK = {"id": "chatcmpl-9aZ", "object": "chat.completion.chunk", "model": "m", "choices": [CHOICE]}
+EVENT = b"data: " + json.dumps(CHUNK).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(EVENT * (SIZE // len(EVENT)), id="a stream of 8 MiB"),
+        pytest.param(json.dumps({"data": [{"embedding": [0.0123456] * 1536}] * 256}).encode(), id="vectors"),
+        pytest.param(json.dumps({"choices": [{"message": {"content": CODE * 100_000}}]}).encode(), id="code"),
+    ],
+)
+def test_an_answer_as_large_as_they_come_may_be_looked_into(body):
+    assert Allowance().take_answer(body)
+
+
+@pytest.mark.parametrize("piece", [b"{}", b"[]", b"[0]", b'{"a":{}}', b'"\\"",[{}]', b'""'], ids=repr)
+def test_answers_of_countless_pieces_have_no_room_in_one_message(piece):
+    body = b'{"choices":[' + b",".join([piece] * (MEBI // (len(piece) + 1))) + b"]}"
+    allowance = Allowance()
+    begin = time.process_time()
+    taken = [allowance.take_answer(body) for _ in range(8)]
+    assert taken == sorted(taken, reverse=True)
+    assert sum(taken) * (body.count(b"[") + body.count(b"{")) <= MAX_ANSWER_OPENINGS
+    assert time.process_time() - begin < 2.0
+    assert allowance.take_answer(b'{"choices":[{}]}') or sum(taken) == 0
+
+
+def test_a_small_answer_has_room_behind_one_that_has_none():
+    allowance = Allowance()
+    assert not allowance.take_answer(filled(b"{}"))
+    assert allowance.take_answer(SMALL)

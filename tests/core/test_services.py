@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from askonce_server.core.density import Allowance
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.reasons import DenyReason, Matcher, Mode, Outcome, RefusalReason
 from askonce_server.service.lookup import Asked, identity, plan_for
@@ -93,7 +94,7 @@ def test_results_of_a_batch_keep_their_order():
     cache = Cache()
     texts = ["a", "b", "c"]
     filed = [Filed(said(text), response(body=chat(id=text))) for text in texts]
-    admitted = [cache.stores.admit(one) for one in filed]
+    admitted = [cache.stores.admit(one, Allowance()) for one in filed]
     admitted.insert(1, Admitted(RefusalReason.STORE_FAILED))
     stored = cache.stores.commit(admitted)
     assert [one.refusal for one in stored] == [None, RefusalReason.STORE_FAILED, None, None]

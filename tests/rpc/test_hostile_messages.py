@@ -113,6 +113,16 @@ def test_a_batch_of_countless_values_is_stored_in_part(gateway, tenant):
     assert filed(gateway.store(items[-1], answer())) == "stored"
 
 
+def test_answers_of_countless_values_are_looked_into_and_stored_in_part(gateway, tenant):
+    """`{}` as a choice is what costs most to look into: of 8 MiB all would cost seconds."""
+    dense = b'{"choices":[' + b",".join([b"{}"] * 300_000) + b"]}"
+    items = [storing(describe(f"{tenant}-{at}"), answer(dense)) for at in range(8)]
+    items.append(storing(describe(tenant), answer()))
+    told = [filed(result.response) for result in gateway.store_all(items)]
+    assert told[1:] == ["too_large"] * 7 + ["stored"]
+    assert told[0] != "too_large"
+
+
 def test_a_batch_of_two_large_images_and_much_text_is_none_of_these(gateway, tenant):
     image = "data:image/png;base64," + "iVBORw0KGgo{[:e.E" * 200_000
     shown = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": image}}]}]

@@ -104,7 +104,7 @@ class DecisionServicer:
             request = parse(decision_service_pb2.StoreRequest, raw)
             able = fits and free
             with self._permits.store(lambda: patience(context) if able else 0.0) as held:
-                admitted = self._admit(request, able=able and held)
+                admitted = self._admit(request, Allowance(), able=able and held)
             return encode.stored(self._commit([admitted])[0]).SerializeToString()
 
     def batch_store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
@@ -241,11 +241,11 @@ class DecisionServicer:
         except Exception as error:
             return self._failed(error)
 
-    def _admit(self, request: decision_service_pb2.StoreRequest, *, able: bool) -> Admitted:
+    def _admit(self, item: decision_service_pb2.StoreRequest, room: Allowance, *, able: bool) -> Admitted:
         """Judge one answer. Raises MalformedRequest; a fault inside is a refusal."""
         try:
-            filed = convert.filed(request)
-            return self._stores.admit(filed) if able else Admitted(RefusalReason.STORE_FAILED)
+            filed = convert.filed(item)
+            return self._stores.admit(filed, room) if able else Admitted(RefusalReason.STORE_FAILED)
         except MalformedRequest:
             raise
         except Exception as error:
@@ -257,7 +257,7 @@ class DecisionServicer:
     ) -> Admitted | MalformedRequest:
         try:
             allowance.take(convert.documents(item.descriptor))
-            return self._admit(item, able=able)
+            return self._admit(item, allowance, able=able)
         except MalformedRequest as malformed:
             return malformed
         except TooDense:

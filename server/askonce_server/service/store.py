@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from askonce_server.core.admit import Response, still_wanted, why_refuse, write
 from askonce_server.core.decide import decide
+from askonce_server.core.density import Allowance
 from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.entries import EntryKey, Grant, Write, lease_of
 from askonce_server.core.errors import MalformedRequest, Violation
@@ -69,8 +70,11 @@ class StoreService:
         self._store = store
         self._tokens = tokens
 
-    def admit(self, filed: Filed) -> Admitted:
-        """Judge one answer: what to write, or why not. Raises MalformedRequest naming everything wrong."""
+    def admit(self, filed: Filed, allowance: Allowance) -> Admitted:
+        """Judge one answer: what to write, or why not. Raises MalformedRequest naming everything wrong.
+
+        `allowance` is what the answers of its message may make.
+        """
         now_ms = self._shared.clock.now_ms()
         try:
             granted = self._grant(filed, now_ms)
@@ -80,7 +84,8 @@ class StoreService:
             wanted = still_wanted(grant, rule) if isinstance(filed.source, bytes) else grant
             if wanted is None:
                 return Admitted(RefusalReason.TOKEN_EXPIRED, grant.lease, grant.holder)
-            return Admitted(_admit(wanted, rule, filed, now_ms=now_ms), grant.lease, grant.holder)
+            result = _admit(wanted, rule, filed, allowance, now_ms=now_ms)
+            return Admitted(result, grant.lease, grant.holder)
         except MalformedRequest:
             raise
         except Exception as error:
@@ -122,7 +127,7 @@ class StoreService:
 
     def store(self, filed: Filed) -> Stored:
         """File one answer. Raises MalformedRequest."""
-        return self.commit([self.admit(filed)])[0]
+        return self.commit([self.admit(filed, Allowance())])[0]
 
     def _grant(self, filed: Filed, now_ms: int) -> tuple[Grant, Rule] | RefusalReason:
         if isinstance(filed.source, Descriptor):
@@ -175,15 +180,21 @@ class StoreService:
         return _as_refusal(reason) if reason is not None else RefusalReason.NO_MATCHER
 
 
-def _admit(grant: Grant, rule: Rule, filed: Filed, *, now_ms: int) -> Write | RefusalReason:
+def _admit(
+    grant: Grant, rule: Rule, filed: Filed, allowance: Allowance, *, now_ms: int
+) -> Write | RefusalReason:
     if filed.logging_disabled:
         return RefusalReason.LOGGING_DISABLED
     response = filed.response
-    small = len(response.body.data) <= rule.admission.max_body
-    facts = _look_into(grant, response) if small else AnswerFacts()
+    body = response.body.data
+    small = len(body) <= rule.admission.max_body
+    dense = small and not allowance.take_answer(body)
+    facts = _look_into(grant, response) if small and not dense else AnswerFacts()
     refusal = why_refuse(grant, rule, response, facts)
     if refusal is not None:
         return refusal
+    if dense:
+        return RefusalReason.TOO_LARGE
     by_descriptor = isinstance(filed.source, Descriptor)
     return write(
         grant, rule, response, facts, ttl_ms=filed.ttl_ms, now_ms=now_ms, by_descriptor=by_descriptor
