@@ -12,10 +12,11 @@ from typing import Any
 import grpc
 import pytest
 
+from askonce.v1 import decision_service_pb2
 from askonce_server import app
 from askonce_server.rpc.permits import Limits
 from rpc.harness import Gateway
-from rpc.replies import outcome
+from rpc.replies import outcome, verdict
 from rpc.requests import describe, request, turns
 
 LATE_SECONDS = 0.05
@@ -118,3 +119,38 @@ def test_nobody_works_for_a_caller_that_has_gone(start, monkeypatch):
     assert len(reads) == 1
     assert outcome(server.gateway.ask(describe())) == "miss"
     assert server.stats().tallies["bypass.over_budget"] == 5, "each is counted once all the same"
+
+
+class Caller:
+    """The context of a call whose deadline leaves so many seconds."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+
+    def time_remaining(self) -> float | None:
+        return self._seconds
+
+    def is_active(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.0005, None, 5.0])
+def test_a_call_that_comes_too_late_to_its_thread_is_answered_without_work(start, monkeypatch, seconds):
+    """It waited in the transport, where nobody counts its time."""
+    server = start(threads=1)
+    servicer, reads = server.sidecar._servicer, []
+    read = server.sidecar.store.read
+    monkeypatch.setattr(server.sidecar.store, "read", lambda: reads.append(1) or read())
+    late = seconds is not None and seconds < 0.001
+    asked = [request(describe("late", turns(question))) for question in ("a", "b")]
+    batch = decision_service_pb2.BatchLookupRequest(items=asked).SerializeToString()
+    single = servicer.lookup(asked[0].SerializeToString(), Caller(seconds))
+    several = servicer.batch_lookup(batch, Caller(seconds))
+    decisions = [
+        decision_service_pb2.LookupResponse.FromString(single).decision,
+        *(one.decision for one in decision_service_pb2.BatchLookupResponse.FromString(several).results),
+    ]
+    assert [verdict(one) for one in decisions] == ["bypass over_budget" if late else "miss"] * 3
+    assert not reads if late else len(reads) == 2
+    assert server.stats().tallies.get("bypass.over_budget", 0) == (3 if late else 0)
+    assert servicer._permits._lookups.qsize() == 1, "no permit is kept"

@@ -21,7 +21,7 @@ from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
-from askonce_server.rpc.patience import cut_off, cut_off_of, items_of, left, patience
+from askonce_server.rpc.patience import cut_off, cut_off_of, in_time, items_of, left, patience
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.driver import CutOff
@@ -82,16 +82,16 @@ class DecisionServicer:
         decision = self._again(raw)
         if decision is None:
             with self._permits.bytes_in_flight(len(raw)) as fits:
-                decision = self._decide(raw, context, fits=fits)
+                decision = self._decide(raw, context, fits=fits and in_time(context))
         return self._response(decision)
 
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
         self._check_size(raw)
-        with self._permits.bytes_in_flight(len(raw)) as fits:
+        with self._permits.bytes_in_flight(len(raw)) as room:
+            fits = room and in_time(context)
             request = parse(decision_service_pb2.BatchLookupRequest, raw, requests=validate.BATCH_ITEMS)
-            validate.batch(len(request.items))
-            items = request.items
+            validate.batch(len(items := request.items))
             with self._permits.lookup(lambda: patience(context, items) if fits else 0.0) as held:
                 by = partial(cut_off, context, items)
                 response = self._batch(items, by) if fits and held else self._batch_given_up(items)

@@ -15,6 +15,15 @@ _WAIT_SECONDS = 1.0
 _RETURN_SECONDS = 0.010
 """What is kept of the caller's time, so that the answer still reaches it."""
 
+_LEAST_SECONDS = 0.001
+"""What an answer needs to reach its caller at all: nobody would hear of what is worked for with less."""
+
+
+def in_time(context: grpc.ServicerContext) -> bool:
+    """Whether the caller's deadline leaves time to answer: under load a call may wait long for its thread."""
+    remaining = context.time_remaining()
+    return remaining is None or remaining > _LEAST_SECONDS
+
 
 def patience(
     context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest] = ()
