@@ -8,7 +8,7 @@ PAIRS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test test-thorough test-go torture soak check lint format types buf proto proto-go docs ghz bench-ratio bench-keys quality clean
+.PHONY: help install demo serve test test-thorough test-go test-node torture soak check lint format types buf proto proto-go proto-node docs ghz bench-ratio bench-keys quality clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ test: install $(PROTOGEN)/.installed ## run all tests
 
 test-go: install ## run the tests of the Go client alone
 	$(BIN)/pytest tests/gateways
+
+test-node: install ## run the tests of the Node client alone
+	$(BIN)/pytest tests/gateways/test_node.py
 
 test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of kill -9, 50,000 calls (takes long)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m 'thorough or not thorough' --timeout 3600
@@ -57,6 +60,10 @@ proto: $(PROTOGEN)/.installed ## regenerate the Python stubs from proto/
 
 proto-go: install ## regenerate the Go stubs from proto/ (needs Go)
 	$(BIN)/python .ci/generate_go.py
+
+proto-node: install ## regenerate the Node stubs from proto/ (needs Node)
+	cd client/node && npm ci --no-audit --no-fund
+	$(BIN)/python .ci/generate_node.py
 
 docs: install ## regenerate docs/configuration.md
 	$(BIN)/askonce config document > docs/configuration.md

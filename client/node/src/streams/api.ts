@@ -1,0 +1,2 @@
+/** A provider's endpoint whose answers may be streams. */
+export type Api = "openai-chat" | "openai-responses" | "anthropic-messages";
