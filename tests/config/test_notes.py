@@ -85,3 +85,18 @@ def test_no_rules_and_shared_answers_are_named():
     assert noted("[{id: a, scope: [], shared: true}]") == [
         "rules[0].scope: is empty: everybody shares the answers of this rule"
     ]
+
+
+def test_encryption_that_does_not_encrypt_is_named():
+    keys = "encryption: {keys: [{key_env: KEY}]"
+
+    def noted_of(store):
+        return [str(note) for note in notes(load(None, {**HOME, "ASKONCE_STORE": store}))]
+
+    assert noted_of(f"{{{keys}}}}}") == []
+    assert noted_of(f"{{{keys}, enabled: false}}}}") == [
+        "store.encryption.enabled: is off, so answers are written in plain and the keys only read"
+    ]
+    assert noted_of(f"{{engine: memory, {keys}}}}}")[1:] == [
+        "store.encryption: has no effect, since engine is memory and nothing is written to a disk"
+    ]

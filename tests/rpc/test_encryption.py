@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import contextmanager
 
 import pytest
 
 from askonce.v1 import reason_pb2
+from askonce_server.store.keyring import key_id
 from ports.test_lmdb_verification import change
 from rpc.answers import chat_body
 from rpc.harness import Place, Running, short_folder
@@ -67,7 +69,8 @@ def on_disk(folder):
 
 
 @pytest.mark.parametrize("names", [("NEW_KEY",), ()], ids=["encrypted", "plain"])
-def test_answers_are_served_and_are_not_in_the_file(folder, names):
+def test_answers_are_served_and_are_not_in_the_file(folder, names, caplog):
+    caplog.set_level(logging.INFO)
     with sidecar(folder, *names) as server:
         server.gateway.fill(asked(), ANSWER)
         for _ in range(3):  # from the file, then as it is remembered
@@ -75,6 +78,8 @@ def test_answers_are_served_and_are_not_in_the_file(folder, names):
             assert verdict(found) == "hit exact"
             assert found.candidate.body.data == chat_body(ANSWER)
     assert (ANSWER.encode() in on_disk(folder)) is (not names)
+    said = f"are encrypted under key {key_id(bytes.fromhex(KEYS['NEW_KEY'])).hex()}"
+    assert (said in caplog.text) is bool(names), "an operator can show that it is so"
 
 
 def test_a_rotation_serves_old_answers_and_writes_new_ones(folder):

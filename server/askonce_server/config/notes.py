@@ -26,6 +26,7 @@ def _notes(config: Config) -> Iterator[tuple[str, str]]:
         yield "max_in_flight_bytes", f"is less than max_request, so no call above {limit} is ever taken"
     if config.store.engine == "memory":
         yield "store.engine", "is memory, which forgets every answer when the server stops"
+    yield from _encryption_notes(config)
     if config.telemetry.listen is not None:
         yield "telemetry.listen", "has no effect in this version"
     if not config.rules:
@@ -41,6 +42,14 @@ def _notes(config: Config) -> Iterator[tuple[str, str]]:
     for at, rule in enumerate(config.rules):
         for path, message in _rule_notes(rule, config):
             yield f"rules[{at}].{path}", message
+
+
+def _encryption_notes(config: Config) -> Iterator[tuple[str, str]]:
+    encryption = config.store.encryption
+    if encryption is not None and config.store.engine == "memory":
+        yield "store.encryption", "has no effect, since engine is memory and nothing is written to a disk"
+    elif encryption is not None and not encryption.enabled:
+        yield "store.encryption.enabled", "is off, so answers are written in plain and the keys only read"
 
 
 def _unreachable(rules: tuple[RuleSection, ...]) -> Iterator[tuple[str, str]]:

@@ -231,6 +231,11 @@ def _check_schema(env: lmdb.Environment, path: Path) -> None:
         if value is None:
             raise StoreUnavailable(f"the folder {path} holds another program's LMDB file: move store.path")
         schema = int.from_bytes(value, "big")
+        if schema < SCHEMA:
+            raise StoreUnavailable(
+                f"the store at {path} has layout {schema} and this server reads {SCHEMA}: export it with the "
+                "version that wrote it and import it into an empty folder, or move store.path"
+            )
         if schema > SCHEMA:
             raise StoreUnavailable(
                 f"the store at {path} has layout {schema} and this server reads up to {SCHEMA}: a newer "

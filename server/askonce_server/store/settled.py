@@ -67,6 +67,8 @@ class SettlingStore(StoreSession):
         if keys.first is not None and keys.first != kept:
             first = keys.first
             self._ask(lambda rows, _: rows.set_meta(META_STORE_KEY, first))
+        if keys.first is not None:
+            _log.info("answers in the store at %s are encrypted under key %s", self._path, keys.first.hex())
 
     def _store_key(self, txn: Transaction) -> bytes | None:
         value = txn.get(META_STORE_KEY, db=self._opened.databases.meta)
