@@ -96,6 +96,23 @@ def test_the_callers_time_is_the_limit_where_it_is_shorter(hanging):
     assert statistics.median(waits) < 0.02 + GRACE
 
 
+def test_the_texts_of_a_batch_share_the_smallest_budget():
+    """Each text takes a tenth of a second: after a quarter of one no further text is begun."""
+
+    def takes_its_time(handler):
+        time.sleep(0.1)
+        gives([1, 0, 0, 0])(handler)
+
+    with serving(takes_its_time) as service, running(**http(service.url, budget="5s")) as server:
+        asked = [request(asking(f"Question number {number}"), budget=seconds(9)) for number in range(12)]
+        asked[7].budget.CopyFrom(seconds(0.25))
+        decided = [result.decision for result in server.gateway.ask_all(asked)]
+        assert len(service.asked) <= 3
+    assert [outcome(decision) for decision in decided] == [MISS] * 12
+    assert all(decision.fill_token for decision in decided)
+    assert [skipped(decision) for decision in decided[3:]] == [[OVER_BUDGET]] * 9
+
+
 @pytest.mark.parametrize(
     "answering",
     [

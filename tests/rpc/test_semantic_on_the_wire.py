@@ -12,7 +12,7 @@ from askonce.v1 import admin_service_pb2, decision_pb2, reason_pb2
 from rpc.answers import answer_for, storing
 from rpc.harness import running
 from rpc.replies import filed, malformed, outcome, verdict
-from rpc.requests import describe, request, seconds, turns, with_body
+from rpc.requests import describe, seconds, turns, with_body
 from rpc.semantic import DIM, asking, at, semantic, semantic_rule
 
 FIRST = "How do I reset my password?"
@@ -314,13 +314,6 @@ def test_many_threads_in_one_partition_get_their_own_answers(server, tenant):
     for one in threads:
         one.join()
     assert wrong == []
-
-
-def test_budgets_and_deadlines_are_kept_for_texts_too(server, tenant):
-    decision = server.gateway.stub.Lookup(
-        request(asking(FIRST, at(1), tenant=tenant), budget=seconds(0.02)), timeout=5
-    ).decision
-    assert outcome(decision) == "miss"
 
 
 def template(slot):

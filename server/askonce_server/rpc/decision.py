@@ -21,7 +21,7 @@ from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
-from askonce_server.rpc.patience import cut_off, cut_off_of, in_time, items_of, left, patience
+from askonce_server.rpc.patience import Caller, in_time
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.driver import CutOff
@@ -88,13 +88,14 @@ class DecisionServicer:
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
         self._check_size(raw)
+        caller = Caller(context, lambda: items)
         with self._permits.bytes_in_flight(len(raw)) as room:
             fits = room and in_time(context)
             request = parse(decision_service_pb2.BatchLookupRequest, raw, requests=validate.BATCH_ITEMS)
             validate.batch(len(items := request.items))
-            with self._permits.lookup(lambda: patience(context, items) if fits else 0.0) as held:
-                by = partial(cut_off, context, items)
-                response = self._batch(items, by) if fits and held else self._batch_given_up(items)
+            with self._permits.lookup(lambda: caller.patience() if fits else 0.0) as held:
+                able = fits and held
+                response = self._batch(items, caller.cut_off) if able else self._batch_given_up(items)
             return response.SerializeToString()
 
     def store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
@@ -103,7 +104,7 @@ class DecisionServicer:
         with self._permits.bytes_in_flight(len(raw)) as fits, self._permits.storing() as free:
             request = parse(decision_service_pb2.StoreRequest, raw)
             able = fits and free
-            with self._permits.store(lambda: patience(context) if able else 0.0) as held:
+            with self._permits.store(lambda: Caller(context).patience() if able else 0.0) as held:
                 admitted = self._admit(request, Allowance(), able=able and held)
             return encode.stored(self._commit([admitted])[0]).SerializeToString()
 
@@ -114,7 +115,7 @@ class DecisionServicer:
             request = parse(decision_service_pb2.BatchStoreRequest, raw, requests=validate.BATCH_ITEMS)
             validate.batch(len(request.items))
             able = fits and free
-            with self._permits.store(lambda: patience(context) if able else 0.0) as held:
+            with self._permits.store(lambda: Caller(context).patience() if able else 0.0) as held:
                 allowance = Allowance()
                 admitted = [self._admit_item(item, allowance, able=able and held) for item in request.items]
             results = iter(self._commit([one for one in admitted if isinstance(one, Admitted)]))
@@ -149,12 +150,12 @@ class DecisionServicer:
     def _decide(self, raw: bytes, context: grpc.ServicerContext, *, fits: bool) -> Decision:
         """Decide one lookup. Raises MalformedRequest; a fault inside is a bypass."""
         try:
-            by = partial(cut_off_of, context, raw)
-            with self._permits.lookup(lambda: patience(context, items_of(raw)) if fits else 0.0) as held:
-                begun = self._lookups.begin(self._plan(raw), by) if fits and held else None
+            caller = Caller(context, lambda: (parse(decision_service_pb2.LookupRequest, raw),))
+            with self._permits.lookup(lambda: caller.patience() if fits else 0.0) as held:
+                begun = self._lookups.begin(self._plan(raw), caller.cut_off) if fits and held else None
             if begun is None:
                 return self._give_up()
-            decision = self._lookups.end(begun, self._turn(context), by)
+            decision = self._lookups.end(begun, self._turn(context), caller.cut_off)
         except MalformedRequest:
             raise
         except Exception as error:
@@ -164,7 +165,8 @@ class DecisionServicer:
         return decision
 
     def _turn(self, context: grpc.ServicerContext) -> Turn:
-        return Turn(partial(self._permits.look_again, partial(patience, context)), partial(left, context))
+        caller = Caller(context)  # waiting for another's answer comes on top of the budget
+        return Turn(partial(self._permits.look_again, caller.patience), caller.left)
 
     def _failed(self, error: Exception) -> Decision:
         """Return, and count, the bypass that a fault inside leads to."""

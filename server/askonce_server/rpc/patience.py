@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import grpc
 
 from askonce.v1 import decision_service_pb2
-from askonce_server.rpc.handlers import parse
 
 _WAIT_SECONDS = 1.0
 """How long a call waits for a permit at most."""
@@ -18,6 +18,8 @@ _RETURN_SECONDS = 0.010
 _LEAST_SECONDS = 0.001
 """What an answer needs to reach its caller at all: nobody would hear of what is worked for with less."""
 
+Items = Sequence[decision_service_pb2.LookupRequest]
+
 
 def in_time(context: grpc.ServicerContext) -> bool:
     """Whether the caller's deadline leaves time to answer: under load a call may wait long for its thread."""
@@ -25,50 +27,46 @@ def in_time(context: grpc.ServicerContext) -> bool:
     return remaining is None or remaining > _LEAST_SECONDS
 
 
-def patience(
-    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest] = ()
-) -> float:
-    """Return how long the call may wait for a permit, in seconds.
+class Caller:
+    """Who made a call, and until when: its deadline, and the smallest budget of its items since it came."""
 
-    That is half of what its deadline or the smallest budget of its `items` leaves; the rest is for the work.
-    """
-    seconds = _left(context, items)
-    return _WAIT_SECONDS if seconds is None else min(_WAIT_SECONDS, seconds / 2)
+    __slots__ = ("_came", "_context", "_end", "_items")
 
+    def __init__(self, context: grpc.ServicerContext, items: Callable[[], Items] = tuple) -> None:
+        """Take the time. `items` gives those of a lookup; it is asked once, when a budget counts at all."""
+        self._context = context
+        self._items = items
+        self._came = time.monotonic()
+        self._end: float | None = None
 
-def cut_off(
-    context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]
-) -> float | None:
-    """Return when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
-    seconds = _left(context, items)
-    return None if seconds is None else time.monotonic() + seconds
+    def patience(self) -> float:
+        """Return how long the call may wait for a permit, in seconds: half of its time, the rest is for work.
 
+        Raises what reading the items raises.
+        """
+        return min(_WAIT_SECONDS, (self.cut_off() - time.monotonic()) / 2)
 
-def cut_off_of(context: grpc.ServicerContext, raw: bytes) -> float | None:
-    """Return the same for a Lookup that comes as bytes."""
-    return cut_off(context, items_of(raw))
+    def cut_off(self) -> float:
+        """Return when the caller must have its answer, in seconds of `time.monotonic`; infinite: whenever.
 
+        It has passed for a caller that has gone. Raises what reading the items raises.
+        """
+        if not self._context.is_active():
+            return self._came
+        remaining = self._context.time_remaining()
+        deadline = math.inf if remaining is None else time.monotonic() + remaining
+        return min(deadline, self._budget_end())
 
-def items_of(raw: bytes) -> Sequence[decision_service_pb2.LookupRequest]:
-    """Return the one item of a Lookup. Raises MalformedRequest."""
-    return (parse(decision_service_pb2.LookupRequest, raw),)
+    def left(self) -> float:
+        """Return how many seconds the call may wait for another's answer, which no budget counts."""
+        if not self._context.is_active():
+            return 0.0
+        remaining = self._context.time_remaining()
+        return math.inf if remaining is None else max(0.0, remaining - _RETURN_SECONDS)
 
-
-def left(context: grpc.ServicerContext) -> float | None:
-    """Return how many seconds the call may wait for another's answer; None: as long as it likes."""
-    seconds = _left(context, ())
-    return None if seconds is None else max(0.0, seconds - _RETURN_SECONDS)
-
-
-def _left(context: grpc.ServicerContext, items: Sequence[decision_service_pb2.LookupRequest]) -> float | None:
-    """Return the seconds that its deadline or the smallest budget of its `items` leaves a call, or None.
-
-    A caller that has gone has none.
-    """
-    if not context.is_active():
-        return 0.0
-    times = [item.budget.seconds + item.budget.nanos / 1e9 for item in items if item.HasField("budget")]
-    remaining = context.time_remaining()
-    if remaining is not None:
-        times.append(remaining)
-    return min(times, default=None)
+    def _budget_end(self) -> float:
+        if self._end is None:
+            budgets = [one.budget for one in self._items() if one.HasField("budget")]
+            seconds = min((one.seconds + one.nanos / 1e9 for one in budgets), default=math.inf)
+            self._end = self._came + seconds
+        return self._end

@@ -6,6 +6,7 @@ embedded or a verifier asked.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
@@ -26,16 +27,16 @@ from askonce_server.core.reasons import BypassReason
 from askonce_server.ports import EntryStore, ReadView
 from askonce_server.service.models import Models
 
-CutOff = Callable[[], float | None]
-"""Says when the caller must have its answer, in seconds of `time.monotonic`; None: whenever."""
+CutOff = Callable[[], float]
+"""Says when the caller must have its answer, in seconds of `time.monotonic`; infinite: whenever."""
 
 
-def never() -> float | None:
-    """Return None: the caller waits as long as it takes."""
-    return None
+def never() -> float:
+    """Return infinity: the caller waits as long as it takes."""
+    return math.inf
 
 
-Over = Callable[[Decision, ReadView], None]
+Decided = Callable[[Decision, ReadView], None]
 
 
 def _nothing(_decision: Decision, _view: ReadView) -> None:
@@ -54,18 +55,23 @@ class Driver:
         self.models = models
 
     def run(
-        self, deciding: Deciding, cut_off: CutOff, *, budget_ms: int | None = None, over: Over = _nothing
+        self,
+        deciding: Deciding,
+        cut_off: CutOff,
+        *,
+        budget_ms: int | None = None,
+        decided: Decided = _nothing,
     ) -> Decision:
         """Decide. `budget_ms` takes the place of the rule's. Raises StoreUnavailable.
 
-        `over` is given what one view alone decided, before that view ends.
+        `decided` is given what one view alone decided, before that view ends.
         """
         walk = _Walk(deciding)
         if walk.question is not None:
             with self._store.read() as view:
-                self._over(walk, view)
+                self._from_view(walk, view)
                 if walk.question is None:
-                    over(walk.end(), view)
+                    decided(walk.end(), view)
             self._outside(walk, cut_off, budget_ms)
         return walk.end()
 
@@ -84,18 +90,18 @@ class Driver:
             for at, walk in enumerate(walks):
                 if isinstance(walk, _Walk) and walk.question is not None:
                     view = view if view is not None else stack.enter_context(self._store.read())
-                    walks[at] = _caught(self._over, walk, view)
+                    walks[at] = _caught(self._from_view, walk, view)
         return [_caught(self._finish, walk, cut_off) if isinstance(walk, _Walk) else walk for walk in walks]
 
     def _finish(self, walk: _Walk, cut_off: CutOff) -> Decision:
         self._outside(walk, cut_off, None)
         return walk.end()
 
-    def _over(self, walk: _Walk, view: ReadView) -> _Walk:
+    def _from_view(self, walk: _Walk, view: ReadView) -> _Walk:
         """Answer what the store can answer, over one view."""
         question = walk.question
         while question is not None and not isinstance(question, (Embed, Verify)):
-            question = walk.answer(self._from_store(question, view))
+            question = walk.answer(self._answer(question, view))
         return walk
 
     def _outside(self, walk: _Walk, cut_off: CutOff, budget_ms: int | None) -> None:
@@ -106,14 +112,14 @@ class Driver:
                 deadline = deadline or _deadline(budget_ms or question.policy.budget_ms, cut_off)
                 if isinstance(question, Embed):
                     embedded = self.models.embed(question, deadline=deadline)
-                    walk.answer(BypassReason.OVER_BUDGET if _over(cut_off) else embedded)
+                    walk.answer(BypassReason.OVER_BUDGET if _is_late(cut_off) else embedded)
                 else:
                     walk.answer(self.models.verify(question, deadline=deadline, read=self._store.read))
             else:
                 with self._store.read() as view:
-                    self._over(walk, view)
+                    self._from_view(walk, view)
 
-    def _from_store(self, question: Question, view: ReadView) -> Answer:
+    def _answer(self, question: Question, view: ReadView) -> Answer:
         if isinstance(question, ReadGenerations):
             return view.generations(question.names)
         if isinstance(question, Probe):
@@ -151,15 +157,13 @@ class _Walk:
         return self._decision
 
 
-def _over(cut_off: CutOff) -> bool:
+def _is_late(cut_off: CutOff) -> bool:
     """Whether the caller has gone, or its time is over: what is asked on its behalf would be for nobody."""
-    by = cut_off()
-    return by is not None and time.monotonic() >= by
+    return time.monotonic() >= cut_off()
 
 
 def _deadline(budget_ms: int, cut_off: CutOff) -> float:
-    own, caller = time.monotonic() + budget_ms / 1000, cut_off()
-    return own if caller is None else min(own, caller - _RETURN_SECONDS)
+    return min(time.monotonic() + budget_ms / 1000, cut_off() - _RETURN_SECONDS)
 
 
 Given = TypeVarTuple("Given")

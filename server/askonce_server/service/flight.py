@@ -6,6 +6,7 @@ refused Store or the lease's end makes exactly one of those who wait the next le
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -33,8 +34,8 @@ def _always() -> AbstractContextManager[bool]:
     return nullcontext(True)
 
 
-def _unhurried() -> float | None:
-    return None
+def _unhurried() -> float:
+    return math.inf
 
 
 @dataclass(slots=True)  # not frozen: that costs four times as much to make, once a Lookup
@@ -43,8 +44,8 @@ class Turn:
 
     work: Callable[[], AbstractContextManager[bool]] = _always
     """Holds a permit to work, for a block; gives False when there is none in time."""
-    left: Callable[[], float | None] = _unhurried
-    """Returns the seconds until the caller's deadline: 0 when it has gone, None when it has none."""
+    left: Callable[[], float] = _unhurried
+    """Returns the seconds until the caller's deadline: 0 when it has gone, infinite when it has none."""
 
 
 class Flight:
@@ -90,7 +91,7 @@ class Flight:
     ) -> Decision:
         again = _deterministic(plan)
         deadline = time.monotonic() + plan.request.wait_ms / 1000
-        while (seconds := _shortest(deadline, turn)) > 0:
+        while (seconds := min(deadline - time.monotonic(), turn.left())) > 0:
             ends = max(0.0, (until_ms - self._clock.now_ms()) / 1000)
             changed = self.leases.wait(decision.lease, mark, seconds=min(seconds, ends, _LOOK_SECONDS))
             if self.leases.closed:
@@ -138,12 +139,6 @@ class Flight:
         finally:
             with self._lock:
                 self._waiting[rule_id] -= room
-
-
-def _shortest(deadline: float, turn: Turn) -> float:
-    """Return for how many seconds the caller may still wait."""
-    seconds, left = deadline - time.monotonic(), turn.left()
-    return seconds if left is None else min(seconds, left)
 
 
 def _deterministic(plan: Plan) -> Plan:

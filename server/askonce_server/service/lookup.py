@@ -156,7 +156,7 @@ class LookupService:
         end: Decision | Exception
         try:
             deciding = decide(plan, now_ms=now_ms, token=self._shared.guard_token)
-            end = self._shared.driver.run(deciding, cut_off, over=partial(_keep, plan))
+            end = self._shared.driver.run(deciding, cut_off, decided=partial(_keep, plan))
         except Exception as error:
             end = error
         return self._sound(plan, end, now_ms)
