@@ -115,6 +115,7 @@ def test_twins_are_those_whom_one_answer_serves():
     assert twin(plain) != twin(replace(plain, stream=True))
     assert twin(plain) == twin(replace(plain, stream=True), accepts=frozenset({False}))
     assert twin(plain) != twin(plain, omit_body=True)
+    assert twin(plain) != twin(plain, after_upstream_error=True)
     assert twin(plain) != twin(plain, max_age_ms=1)
     assert twin(plain) != twin(plain, namespace="blue")
     assert twin(plain) != twin(descriptor(scope={"tenant": "globex"}))

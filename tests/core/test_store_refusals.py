@@ -10,7 +10,7 @@ from askonce_server.core.descriptor import Target
 from askonce_server.core.entries import Body
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.reasons import Matcher, Outcome, RefusalReason
-from askonce_server.core.rules import Admission, Identity, RuleMode
+from askonce_server.core.rules import Admission, Coalesce, Identity, RuleMode
 from askonce_server.service.store import Filed
 from askonce_server.store import MemoryEntryStore
 from core.builders import HOUR, NOW, content, descriptor, request, response, rule, said
@@ -151,3 +151,14 @@ def test_a_store_that_is_full_says_so_and_lookups_go_on():
     cache = Cache(store=MemoryEntryStore(max_bytes=1_000))
     assert cache.fill(said("hi"), body=chat(x="y" * 5_000)).refusal is RefusalReason.STORE_FULL
     assert cache.lookup(said("hi")).outcome is Outcome.MISS
+
+
+def test_a_store_under_a_rule_that_has_gone_gives_its_lease_back():
+    cache = Cache(rule(coalesce=Coalesce()))
+    leader = cache.lookup(said("hi"))
+    assert leader.lease_holder
+    assert not cache.lookup(said("hi")).lease_holder
+    there, cache.rules = cache.rules, []
+    assert cache.file(cache.tokens.sign(leader.grant)).refusal is RefusalReason.NO_RULE
+    cache.rules = there
+    assert cache.lookup(said("hi")).lease_holder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -62,6 +62,12 @@ def breaking():
 @pytest.fixture(scope="module")
 def server():
     with running() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def coalescing():
+    with running(rules=[{"id": "one", "scope": ["tenant"], "coalesce": {"lease": "1h"}}]) as started:
         yield started
 
 
@@ -137,6 +143,10 @@ STORE_FAULTS = {
     "a bug in admitting": lambda s, m: m.setattr(store, "why_refuse", fail),
     "a bug in verifying": lambda s, m: m.setattr(s._servicer._tokens, "verify", fail),
     "a bug in converting": lambda s, m: m.setattr(convert, "filed", fail),
+    "a bug in giving the lease back": lambda s, m: (
+        m.setattr(s.store, "put", fail),
+        m.setattr(s._leases, "release", fail),
+    ),
     "no rules": lambda s, m: lacking(s._servicer._stores, "rules", m),
 }
 
@@ -156,6 +166,36 @@ def test_a_store_is_refused_and_not_failed(server, monkeypatch, caplog, fault):
     assert outcome(server.gateway.ask(asked)) == "miss"
     assert filed(server.gateway.store(token, answer(MARK))) == "stored"
     assert MARK not in caplog.text
+
+
+@pytest.mark.parametrize("fault", ["a bug in encoding", "a bug in signing"])
+def test_nobody_waits_for_a_leader_whose_decision_was_lost(coalescing, monkeypatch, fault):
+    asked = describe("lost", turns(fault))
+    with monkeypatch.context() as patch:
+        FAULTS[fault](coalescing.sidecar, patch)
+        assert verdict(coalescing.gateway.ask(asked)) == "bypass store_failed"
+        assert verdict(coalescing.gateway.ask_all([asked])[0].decision) == "bypass store_failed"
+    assert coalescing.gateway.ask(asked).lease_holder
+
+
+@pytest.mark.parametrize("fault", ["the store cannot be written", "the store gives too few results"])
+def test_nobody_waits_for_an_answer_that_could_not_be_written(coalescing, monkeypatch, fault):
+    asked = describe("unwritten", turns(fault))
+    leader = coalescing.gateway.ask(asked)
+    assert leader.lease_holder
+    with monkeypatch.context() as patch:
+        STORE_FAULTS[fault](coalescing.sidecar, patch)
+        assert filed(coalescing.gateway.store(leader.fill_token, answer())) == "store_failed"
+    assert coalescing.gateway.ask(asked).lease_holder
+
+
+def test_nobody_waits_for_an_answer_that_there_was_no_room_to_judge(coalescing, monkeypatch):
+    asked = describe("no room", turns("hi"))
+    leader = coalescing.gateway.ask(asked)
+    with monkeypatch.context() as patch:
+        patch.setattr(coalescing.sidecar._servicer._permits, "storing", lambda: nullcontext(False))
+        assert filed(coalescing.gateway.store(leader.fill_token, answer())) == "store_failed"
+    assert coalescing.gateway.ask(asked).lease_holder
 
 
 @pytest.mark.parametrize("gone", [1, 2])

@@ -137,6 +137,7 @@ def test_spellings_of_one_request_are_twins(gateway, tenant):
         {"namespace": "n"},
         {"mode": 3},
         {"omit_body": True},
+        {"after_upstream_error": True},
         {"max_age": None},
         {"logging_disabled": True},
     ],

@@ -28,7 +28,7 @@ from askonce_server.service.driver import CutOff
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Turn
 from askonce_server.service.lookup import LookupService
-from askonce_server.service.store import Admitted, Stored, StoreService
+from askonce_server.service.store import Admitted, StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 
@@ -106,7 +106,7 @@ class DecisionServicer:
             able = fits and free
             with self._permits.store(lambda: Caller(context).patience() if able else 0.0) as held:
                 admitted = self._admit(request, Allowance(), able=able and held)
-            return encode.stored(self._commit([admitted])[0]).SerializeToString()
+            return encode.stored(self._stores.commit([admitted])[0]).SerializeToString()
 
     def batch_store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchStore: one commit, one result an item, order kept."""
@@ -118,7 +118,7 @@ class DecisionServicer:
             with self._permits.store(lambda: Caller(context).patience() if able else 0.0) as held:
                 allowance = Allowance()
                 admitted = [self._admit_item(item, allowance, able=able and held) for item in request.items]
-            results = iter(self._commit([one for one in admitted if isinstance(one, Admitted)]))
+            results = iter(self._stores.commit([one for one in admitted if isinstance(one, Admitted)]))
         response = decision_service_pb2.BatchStoreResponse()
         for one in admitted:
             if isinstance(one, MalformedRequest):
@@ -247,7 +247,7 @@ class DecisionServicer:
         """Judge one answer. Raises MalformedRequest; a fault inside is a refusal."""
         try:
             filed = convert.filed(item)
-            return self._stores.admit(filed, room) if able else Admitted(RefusalReason.STORE_FAILED)
+            return self._stores.admit(filed, room) if able else self._stores.refuse(filed)
         except MalformedRequest:
             raise
         except Exception as error:
@@ -265,15 +265,6 @@ class DecisionServicer:
         except TooDense:
             return Admitted(RefusalReason.TOO_LARGE)
 
-    def _commit(self, admitted: Sequence[Admitted]) -> list[Stored]:
-        try:
-            return self._stores.commit(admitted)
-        except Exception as error:
-            self._faults.record("commit", error)
-            for _ in admitted:
-                self._tallies.stored(RefusalReason.STORE_FAILED)
-            return [Stored(RefusalReason.STORE_FAILED) for _ in admitted]
-
     def _response(self, decision: Decision) -> bytes:
         candidate = decision.candidate
         try:
@@ -282,21 +273,22 @@ class DecisionServicer:
             response = decision_service_pb2.LookupResponse(decision=self._fields(decision))
             return response.SerializeToString()
         except Exception as error:
-            fields = self._failed_fields(error)
+            fields = self._failed_fields(decision, error)
             return decision_service_pb2.LookupResponse(decision=fields).SerializeToString()
 
     def _message(self, decision: Decision) -> decision_pb2.Decision:
         try:
             return decision_pb2.Decision(**self._fields(decision))
         except Exception as error:
-            return decision_pb2.Decision(**self._failed_fields(error))
+            return decision_pb2.Decision(**self._failed_fields(decision, error))
 
     def _fields(self, decision: Decision) -> dict[str, Any]:
         token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
         decision_id = self._randomness.token(_ID_BYTES).hex()
         return encode.decision(decision, decision_id=decision_id, fill_token=token)
 
-    def _failed_fields(self, error: Exception) -> dict[str, Any]:
+    def _failed_fields(self, decision: Decision, error: Exception) -> dict[str, Any]:
         """Return what stands in for a decision that cannot be encoded; it was counted as what it was."""
         self._faults.record("encoding a decision", error)
+        self._lookups.let_go(decision)
         return encode.failed(decision_id=uuid4().hex)

@@ -254,4 +254,5 @@ def identity(plan: Plan) -> Hashable:
         request.controls,
         frozenset(shapes),
         request.omit_body,
+        request.after_upstream_error,
     )

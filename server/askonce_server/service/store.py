@@ -79,7 +79,7 @@ class StoreService:
         try:
             granted = self._grant(filed, now_ms)
             if isinstance(granted, RefusalReason):
-                return Admitted(granted)
+                return self.refuse(filed, granted)
             grant, rule = granted
             wanted = still_wanted(grant, rule) if isinstance(filed.source, bytes) else grant
             if wanted is None:
@@ -90,7 +90,17 @@ class StoreService:
             raise
         except Exception as error:
             self._shared.faults.record("store", error)
-            return Admitted(RefusalReason.STORE_FAILED)
+            return self.refuse(filed)
+
+    def refuse(self, filed: Filed, reason: RefusalReason = RefusalReason.STORE_FAILED) -> Admitted:
+        """Refuse an answer unjudged: the lease that its token says ends all the same. Never raises."""
+        if not isinstance(filed.source, bytes):
+            return Admitted(reason)
+        try:
+            grant = self._tokens.verify(filed.source, now_ms=self._shared.clock.now_ms())
+        except Exception:  # a token that cannot be read says no lease
+            return Admitted(reason)
+        return Admitted(reason, grant.lease, grant.holder)
 
     def commit(self, admitted: Sequence[Admitted]) -> list[Stored]:
         """Write what was admitted, wait until it is durable, and count each once. Never raises.
@@ -98,7 +108,7 @@ class StoreService:
         Those who wait for an answer are told once it is there, or refused.
         """
         writes = [one.result for one in admitted if isinstance(one.result, Write)]
-        refusals = iter(self._store.put(writes) if writes else ())
+        refusals = iter(self._put(writes) if writes else ())
         results = [
             _stored(one.result, next(refusals) if isinstance(one.result, Write) else one.result)
             for one in admitted
@@ -107,6 +117,13 @@ class StoreService:
             self._shared.tallies.stored(result.refusal)
             self._tell(one, result)
         return results
+
+    def _put(self, writes: Sequence[Write]) -> Sequence[RefusalReason | None]:
+        try:
+            return [result for _, result in zip(writes, self._store.put(writes), strict=True)]
+        except Exception as error:
+            self._shared.faults.record("commit", error)
+            return [RefusalReason.STORE_FAILED] * len(writes)
 
     def abandon(self, token: bytes) -> bool:
         """Let go of the lease that `token` says; return whether it was held. Raises MalformedRequest."""
@@ -120,10 +137,13 @@ class StoreService:
 
     def _tell(self, admitted: Admitted, result: Stored) -> None:
         leases = self._shared.flight.leases
-        if admitted.holder:
-            leases.release(admitted.lease, admitted.holder)
-        elif isinstance(admitted.result, Write) and result.refusal is None:
-            leases.touch(lease_of(admitted.result.keys))
+        try:
+            if admitted.holder:
+                leases.release(admitted.lease, admitted.holder)
+            elif isinstance(admitted.result, Write) and result.refusal is None:
+                leases.touch(lease_of(admitted.result.keys))
+        except Exception as error:  # what was stored is stored; a lease ends by itself
+            self._shared.faults.record("telling who waits", error)
 
     def store(self, filed: Filed) -> Stored:
         """File one answer. Raises MalformedRequest."""
