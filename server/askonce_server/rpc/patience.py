@@ -14,7 +14,6 @@ _WAIT_SECONDS = 1.0
 """How long a call waits for a permit at most."""
 _RETURN_SECONDS = 0.010
 """What is kept of the caller's time, so that the answer still reaches it."""
-
 _LEAST_SECONDS = 0.001
 """What an answer needs to reach its caller at all: nobody would hear of what is worked for with less."""
 
