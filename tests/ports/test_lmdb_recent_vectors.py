@@ -1,10 +1,9 @@
-"""What was read of a vector is used again while its rows are the same bytes, and no longer."""
+"""What was read of a vector is used again while its partition has it, and no longer."""
 
 import pytest
 
 from askonce_server.store import StoreSettings, open_store
 from askonce_server.store import recent as recent_module
-from askonce_server.store.layout import entry_row, vector_row
 from ports.entry_store_contract import MIB
 from ports.semantic_rows_contract import semantic_key, sequences, space, stored, told
 
@@ -28,14 +27,6 @@ def decoded(monkeypatch):
 
     monkeypatch.setattr(recent_module.Partitions, "stored", count)
     return counted
-
-
-def change(store, database, row, changed):
-    """Put other bytes in the place of a row."""
-    with store._opened.env.begin(write=True, db=getattr(store._opened.databases, database)) as txn:
-        value = bytearray(txn.get(row))
-        changed(value)
-        txn.put(row, bytes(value))
 
 
 def test_a_commit_elsewhere_costs_no_second_decoding(store, decoded):
@@ -66,38 +57,69 @@ def test_what_was_removed_is_gone(store):
     assert [one is None for one in stored(store, *numbers)] == [True, False]
 
 
-def test_an_entry_that_begins_otherwise_is_read_anew(store):
-    store.put([told("a", rule_id="one")])
-    (number,) = sequences(store)
-    (before,) = stored(store, number)
-    change(
-        store,
-        "entries",
-        entry_row(semantic_key("a")),
-        lambda value: value.__setitem__(slice(0, 4), b"\0" * 4),
-    )
-    assert (before is None, stored(store, number)) == (False, [None])
+def test_what_comes_to_the_partition_costs_no_second_decoding_of_the_rest(store, decoded):
+    store.put([told("a"), told("b")])
+    numbers = sequences(store)
+    first = stored(store, *numbers)
+    for round_, name in enumerate(("x", "y", "z"), start=3):
+        store.put([told(name)])
+        assert stored(store, *numbers) == first
+        assert stored(store, *sequences(store))[2:] != [None] * (round_ - 2)
+    assert decoded == [*numbers, *sequences(store)[2:]]
 
 
-@pytest.mark.parametrize("place", [0, 3, 4, 11])
-def test_a_vector_that_begins_otherwise_is_read_anew(store, place):
+def test_what_goes_from_the_partition_costs_no_second_decoding_of_the_rest(store, decoded):
+    store.put([told(name) for name in "abcd"])
+    numbers = sequences(store)
+    first = stored(store, *numbers)
+    for gone, name in enumerate("abc", start=1):
+        store.remove([semantic_key(name)])
+        assert stored(store, *numbers) == [None] * gone + first[gone:]
+    assert not set(decoded[4:]) & set(numbers[3:])
+
+
+def test_what_comes_while_something_goes_hides_nothing(store):
+    store.put([told("a"), told("b")])
+    old, kept = sequences(store)
+    stored(store, old, kept)
+    store.put([told("c")])
+    store.remove([semantic_key("a")])
+    assert [one is None for one in stored(store, old, kept)] == [True, False]
+
+
+def test_a_view_from_before_sees_what_it_saw(store):
+    store.put([told("a"), told("b")])
+    numbers = sequences(store)
+    with store.read() as before:
+        assert before.partition(space()).rows == 2
+        store.put([told("c")])
+        store.remove([semantic_key("a")])
+        later = [*numbers, *sequences(store)[1:]]
+        assert [one is None for one in stored(store, *later)] == [True, False, False]
+        seen = before.stored_vectors(space(), later)
+        assert [one is None for one in seen] == [False, False, True]
+
+
+def test_a_view_that_shares_rows_with_a_newer_one_does_not_see_its_rows(store):
     store.put([told("a")])
-    (number,) = sequences(store)
-    stored(store, number)
-
-    def flip(value):
-        value[place] ^= 1
-
-    change(store, "vectors", vector_row(space(), number), flip)
-    assert stored(store, number) == [None]
+    numbers = sequences(store)
+    with store.read() as before:
+        before.stored_vectors(space(), numbers)
+        store.put([told("b")])
+        both = sequences(store)
+        assert None not in stored(store, *both)
+        assert [one is None for one in before.stored_vectors(space(), both)] == [False, True]
 
 
 def test_what_is_remembered_is_bounded(store, decoded, monkeypatch):
     monkeypatch.setattr(recent_module, "_MAX_BYTES", 10_000)
     store.put([told(f"q{number}") for number in range(20)])
     numbers = sequences(store)
-    for _ in range(3):
-        store.put([told("elsewhere", partition="other")])
+    for elsewhere in (False, False, True, True):
+        if elsewhere:
+            store.put([told("elsewhere", partition="other")])
         assert None not in stored(store, *numbers)
-    assert len(store._readers.recent._known) <= 4
-    assert len(decoded) > 20
+        shelves = store._readers.recent._shelves.values()
+        assert sum(len(shelf.rows) for shelf in shelves) <= 4
+        assert len(store._readers._snapshot.shelves[space()].rows) <= 4
+    assert len(decoded) > 60

@@ -16,7 +16,6 @@ import pytest
 
 from askonce_server.core.guards import compare
 from askonce_server.embed import OnnxEmbedder
-from askonce_server.ports import EmbedderUnavailable
 
 HERE = Path(__file__).parent
 LEAST_SERVED = {("pairs", 0.90): 0.8, ("pairs", 0.95): 0.54, ("unseen", 0.90): 0.78, ("unseen", 0.95): 0.57}
@@ -35,10 +34,7 @@ class Judged(NamedTuple):
 
 @pytest.fixture(scope="module")
 def judged():
-    try:
-        embedder = OnnxEmbedder("minilm")
-    except EmbedderUnavailable as unavailable:
-        pytest.skip(str(unavailable))
+    embedder = OnnxEmbedder("minilm")  # part of what tests need: a gate that is skipped lets everything pass
     vectors = {}
 
     def vector(text):

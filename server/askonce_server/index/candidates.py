@@ -34,8 +34,8 @@ Search = Callable[[int], Candidates]
 
 def ranked(sequences: Sequences, scores: Scores, *, margin: float, beyond: float) -> Candidates:
     """Return the candidates in their order."""
-    order = np.argsort(-scores)
-    return Candidates(sequences[order], scores[order], margin, beyond)
+    order = scores.argsort()[::-1]
+    return Candidates(sequences.take(order), scores.take(order), margin, beyond)
 
 
 def together(one: Candidates, other: Candidates) -> Candidates:

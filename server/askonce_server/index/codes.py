@@ -58,10 +58,17 @@ class Codes:
 
     def vectors(self, places: Places) -> Scores:
         """Return the vectors at `places`, about: float32[m, dim]."""
-        found: Scores = self.values[places].astype(np.float32) * self.scales[places, None]
+        values, scales = self._at(places)
+        found: Scores = values.astype(np.float32) * scales[:, None]
         return found
 
     def scores(self, vector: Vector, places: Places) -> Scores:
         """Return the cosines of `vector` and the vectors at `places`, about: float32[m]."""
-        found: Scores = np.vecdot(self.values[places].astype(np.float32), vector) * self.scales[places]
+        values, scales = self._at(places)
+        found: Scores = np.vecdot(values.astype(np.float32), vector) * scales
         return found
+
+    def _at(self, places: Places) -> tuple[npt.NDArray[np.int8], Scores]:
+        if isinstance(places, slice):
+            return self.values[places], self.scales[places]
+        return self.values.take(places, axis=0), self.scales.take(places)  # half the time of indexing

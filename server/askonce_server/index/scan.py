@@ -9,6 +9,7 @@ takes seconds and a graph a minute.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from askonce_server.index.candidates import Scores
 from askonce_server.index.codes import Codes
 from askonce_server.index.library import faiss
+from askonce_server.ports import Vector
 
 Number = TypeVar("Number", float, Scores)
 
@@ -105,6 +107,11 @@ class Scan:
         """
         found: Scores = np.sqrt(np.vecdot(vectors * vectors, self._noise)) + np.float32(_LEAST_NOISE)
         return found
+
+    def greatest(self, vector: Vector, sketched: float, sigmas: float) -> float:
+        """Return the greatest cosine that a sketched one of `vector` stands for, with so much noise."""
+        noise = math.sqrt(np.dot(vector * vector, self._noise)) + _LEAST_NOISE
+        return float(np.dot(vector, self._middle)) + self.unshrunk(sketched) + sigmas * noise
 
     def _padded(self, vectors: Scores) -> Scores:
         missing = self._width - self._dim

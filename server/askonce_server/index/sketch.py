@@ -15,7 +15,7 @@ from askonce_server.ports import Vector
 _LEAST, _MOST = 48, 1024
 _SAMPLE_ROWS, _SAMPLE_NEAR, _USUAL_K = 32, 1024, 10
 _SETTLED, _SPARE = 0.9, 1.1
-_SIGMAS: Final = 4.0
+_SIGMAS: Final = 5.0
 _PART_ROWS: Final = 4096
 _ROWS_A_CANDIDATE: Final = 128
 """Of how many vectors two more bits are scanned in the time that one candidate takes."""
@@ -34,7 +34,7 @@ class Sketch:
     scan: Scan
     margin: float
     sigmas: float
-    """How many deviations of its noise a sketch is off at most, but for one of 30,000."""
+    """How many deviations of its noise a sketch is off at most, but for one of three million."""
     reach: int
     """How many are to be proposed, so that nine times of ten the ten nearest are certain to be among them."""
 
@@ -63,13 +63,11 @@ class Sketch:
         proposed = max(self.reach, 2 * k) * effort
         if proposed * 4 > self.count:
             return self._all(vector)
-        asked = vector[None]
-        apart = float(self.scan.middle(asked)[0] + self.sigmas * self.scan.noise(asked)[0]) + self.margin
-        sketched, found = self.scan.best(asked, proposed)
+        sketched, found = self.scan.best(vector[None], proposed)
         places = found[0]
         scores = self.codes.scores(vector, places)
-        beyond = self.scan.unshrunk(float(sketched[0, -1])) + apart
-        return ranked(self.sequences[places], scores, margin=self.margin, beyond=beyond)
+        beyond = self.scan.greatest(vector, float(sketched[0, -1]), self.sigmas) + self.margin
+        return ranked(self.sequences.take(places), scores, margin=self.margin, beyond=beyond)
 
     def _all(self, vector: Vector) -> Candidates:
         parts = [slice(at, at + _PART_ROWS) for at in range(0, self.count, _PART_ROWS)]

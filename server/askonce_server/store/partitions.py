@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -46,6 +47,10 @@ class Partitions:
         for row, _ in self._after(partition, 0):
             newest, rows = int.from_bytes(row[ID_BYTES:], "big"), rows + 1
         return PartitionState(newest, rows)
+
+    def rows_after(self, partition: bytes, sequence: int, *, limit: int) -> int:
+        """Count the rows of `partition` above `sequence`, at most `limit`."""
+        return sum(1 for _ in islice(self._after(partition, sequence), limit))
 
     def vectors(self, partition: bytes, *, dim: int, after: int, limit: int) -> VectorBlock:
         """Return at most `limit` sound vectors of `dim` dimensions above `after`; fewer: that is all."""

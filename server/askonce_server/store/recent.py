@@ -1,76 +1,100 @@
-"""Stored vectors that were read lately, for as long as their rows are the same bytes.
+"""Stored vectors that were read lately, for as long as their partitions have them.
 
 A recall reads ten of them or more. Making sense of their rows takes five times as long as finding these, and
-every commit makes a snapshot that nothing is known of. But each row begins with a hash of what follows and
-of its key, and a sequence is never used again: what begins alike is alike.
+every commit makes a snapshot that nothing is known of. But a row is never changed, only added under a
+sequence of its own, or removed. While a partition has all that it had, what was read of it holds; when it has
+lost some, what is still there holds.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Final
 
-from askonce_server.ports import StoredVector
+from askonce_server.ports import PartitionState, StoredVector
 from askonce_server.store.keyring import Keyring
 from askonce_server.store.layout import Databases, Transaction, vector_row
 from askonce_server.store.partitions import Partitions
-from askonce_server.store.vectors import VECTOR_START
 
 _MAX_BYTES: Final = 16 << 20
 _ROW_BYTES: Final = 2048
 """What one takes in memory besides its vector, features and text, about."""
-_SEAL_BYTES: Final = 4
+_MOST_NEW: Final = 64
+"""How many new rows are counted to see whether the old ones are all there."""
 
 
-class _Known(NamedTuple):
-    vector_start: bytes
-    entry_row: bytes
-    entry_start: bytes
-    entry_size: int
-    stored: StoredVector
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What is known of a partition in one state. States that differ by additions alone share the rows."""
+
+    partition: bytes
+    state: PartitionState
+    rows: dict[int, StoredVector]
+    """By their sequences. One above that of the state is another state's."""
+    unsure: dict[int, StoredVector]
+    """What was known before the partition lost some."""
 
 
 class RecentVectors:
     """Shared by threads: each change is one step on a dict."""
 
-    __slots__ = ("_bytes", "_databases", "_keys", "_known")
+    __slots__ = ("_bytes", "_databases", "_keys", "_shelves")
 
     def __init__(self, databases: Databases, keys: Keyring) -> None:
         """Know nothing yet."""
         self._databases = databases
         self._keys = keys
-        self._known: dict[bytes, _Known] = {}
+        self._shelves: dict[bytes, Shelf] = {}
         self._bytes = 0
 
-    def stored(self, txn: Transaction, partition: bytes, sequence: int) -> StoredVector | None:
+    def shelf(self, txn: Transaction, partition: bytes, state: PartitionState) -> Shelf:
+        """Return what is known of `partition`, which `txn` shows in `state`."""
+        known = self._shelves.get(partition)
+        if known is None:
+            known = Shelf(partition, state, {}, {})
+        elif known.state != state:
+            old = known.state
+            if (state.sequence, -state.rows) < (old.sequence, -old.rows):
+                return Shelf(partition, state, {}, {})  # of a view from before
+            if self._only_grew(txn, known, state):
+                known = replace(known, state=state)
+            else:
+                known = Shelf(partition, state, {}, {**known.unsure, **known.rows})
+        self._shelves[partition] = known
+        return known
+
+    def read(self, txn: Transaction, shelf: Shelf, sequence: int) -> StoredVector | None:
         """Return the vector at `sequence` and its entry, or None when either is gone or damaged."""
-        place = vector_row(partition, sequence)
-        known = self._known.get(place)
-        if known is not None and self._holds(txn, place, known):
-            return known.stored
-        found = Partitions(txn, self._databases, self._keys).stored(partition, sequence)
+        unsure = shelf.unsure.get(sequence)
+        if unsure is not None:
+            place = vector_row(shelf.partition, sequence)
+            if txn.get(place, db=self._databases.vectors) is not None:
+                shelf.rows[sequence] = unsure
+                return unsure
+        found = Partitions(txn, self._databases, self._keys).stored(shelf.partition, sequence)
         if found is not None:
-            self._keep(txn, place, partition + found.entry.key.entry_id, found)
+            self._keep(shelf, sequence, found)
         return found
 
-    def _holds(self, txn: Transaction, place: bytes, known: _Known) -> bool:
-        vector = txn.get(place, db=self._databases.vectors)
-        if vector is None or vector[:VECTOR_START] != known.vector_start:
+    def _only_grew(self, txn: Transaction, known: Shelf, state: PartitionState) -> bool:
+        after = known.state.sequence
+        if state.sequence == after or state.rows - known.state.rows > _MOST_NEW:
             return False
-        entry = txn.get(known.entry_row, db=self._databases.entries)
-        return (
-            entry is not None and len(entry) == known.entry_size and entry[:_SEAL_BYTES] == known.entry_start
-        )
+        rows = Partitions(txn, self._databases, self._keys)
+        new = rows.rows_after(known.partition, after, limit=_MOST_NEW + 1)
+        return known.state.rows + new == state.rows
 
-    def _keep(self, txn: Transaction, place: bytes, entry_row: bytes, found: StoredVector) -> None:
+    def _keep(self, shelf: Shelf, sequence: int, found: StoredVector) -> None:
         """Remember what was found. Full means full: all is forgotten then."""
-        vector = txn.get(place, db=self._databases.vectors)
-        entry = txn.get(entry_row, db=self._databases.entries)
-        if vector is None or entry is None:
+        if self._shelves.setdefault(shelf.partition, shelf).rows is not shelf.rows:
             return
-        size = len(vector) + 4 * len(found.row.text) + _ROW_BYTES
+        row = found.row
+        size = len(row.vector) + len(row.features) + 4 * len(row.text) + _ROW_BYTES
         if self._bytes + size > _MAX_BYTES:
-            self._known, self._bytes = {}, 0
+            shelves, self._shelves, self._bytes = self._shelves, {}, 0
+            for one in list(shelves.values()):
+                one.rows.clear()  # a snapshot has them too
+                one.unsure.clear()
+            return
         self._bytes += size
-        self._known[place] = _Known(
-            bytes(vector[:VECTOR_START]), entry_row, bytes(entry[:_SEAL_BYTES]), len(entry), found
-        )
+        shelf.rows[sequence] = found

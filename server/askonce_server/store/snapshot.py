@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from askonce_server.core.entries import Body, Entry
-from askonce_server.ports import PartitionState, StoredVector
+from askonce_server.ports import PartitionState
+from askonce_server.store.recent import Shelf
 
 _MAX_BYTES: Final = 32 << 20
 _MAX_BODY_BYTES: Final = 64 << 10
@@ -30,7 +31,7 @@ class Snapshot:
     entries: dict[bytes, Entry] = field(default_factory=dict)
     bodies: dict[bytes, Body] = field(default_factory=dict)
     partitions: dict[bytes, PartitionState] = field(default_factory=dict)
-    stored: dict[bytes, StoredVector] = field(default_factory=dict)
+    shelves: dict[bytes, Shelf] = field(default_factory=dict)
     derived: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
     _bytes: int = 0
 
@@ -54,11 +55,10 @@ class Snapshot:
         if self._has_room(_ENTRY_BYTES):
             self.partitions[partition] = state
 
-    def keep_stored(self, row: bytes, stored: StoredVector) -> None:
-        """Remember the vector at `row`, with its entry."""
-        size = len(stored.row.vector) + len(stored.row.features) + 4 * len(stored.row.text)
-        if self._has_room(size + _ENTRY_BYTES):
-            self.stored[row] = stored
+    def keep_shelf(self, shelf: Shelf) -> None:
+        """Remember where the vectors of a partition are that were read lately."""
+        if self._has_room(_ENTRY_BYTES):
+            self.shelves[shelf.partition] = shelf
 
     def keep_derived(self, key: Hashable, found: object, *, store_id: int, size: int) -> None:
         """Remember what a caller derived from the rows; `size` is what it and its key take, in bytes."""

@@ -15,9 +15,9 @@ from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.finality import Finality
 from askonce_server.store.hits import Hits
 from askonce_server.store.keyring import KeyMissing
-from askonce_server.store.layout import Databases, Transaction, body_row, entry_row, vector_row
+from askonce_server.store.layout import Databases, Transaction, body_row, entry_row
 from askonce_server.store.partitions import Partitions
-from askonce_server.store.recent import RecentVectors
+from askonce_server.store.recent import RecentVectors, Shelf
 from askonce_server.store.records import decode_body, decode_record, entry_of, key_of
 from askonce_server.store.seals import Damaged
 from askonce_server.store.snapshot import Snapshot
@@ -211,18 +211,22 @@ class LmdbReadView:
 
     def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
         """Return what is stored at each sequence, None where the vector or its entry is gone or damaged."""
-        return [self._stored_vector(partition, int(sequence)) for sequence in sequences]
+        shelf = self._known.shelves.get(partition)
+        if shelf is None or self._txn is None:
+            state = self.partition(partition)
+            shelf = self.measure(lambda txn: self._readers.recent.shelf(txn, partition, state))
+            self._known.keep_shelf(shelf)
+        known, newest = shelf.rows, shelf.state.sequence
+        found = [known.get(sequence) for sequence in sequences]
+        if None not in found and max(sequences, default=0) <= newest:
+            return found
+        return [
+            one if one is not None and sequence <= newest else self._stored_vector(shelf, int(sequence))
+            for sequence, one in zip(sequences, found, strict=True)
+        ]
 
-    def _stored_vector(self, partition: bytes, sequence: int) -> StoredVector | None:
-        row = vector_row(partition, sequence)
-        known = self._known.stored.get(row)
-        if known is not None and self._txn is not None:
-            return known
-        recent = self._readers.recent
-        found = self.measure(lambda txn: recent.stored(txn, partition, sequence))
-        if found is not None:
-            self._known.keep_stored(row, found)
-        return found
+    def _stored_vector(self, shelf: Shelf, sequence: int) -> StoredVector | None:
+        return self.measure(lambda txn: self._readers.recent.read(txn, shelf, sequence))
 
     def keep(self, key: Hashable, found: object, *, entry: Entry, size: int) -> None:
         """Keep what was derived from the rows of this view."""
