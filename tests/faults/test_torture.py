@@ -24,7 +24,8 @@ from embed.fakes import serving
 from faults.crew import Crew, wait_until
 from faults.disturbances import Disturbances, MovedClock, disk_for_the_store
 from faults.sidecar_process import sidecar
-from faults.torture import DEADLINE, LEASE_SECONDS, Caller, Run, Sent, asked, embeds, settings
+from faults.torture import LEASE_SECONDS, Caller, Run, Sent, asked, embeds, settings
+from faults.truth import Truth
 from rpc.harness import Gateway, Place
 from rpc.replies import verdict
 
@@ -32,8 +33,11 @@ SECONDS = float(os.environ.get("TORTURE_SECONDS", "20"))
 CALLERS = 12
 CALM_SECONDS = max(3.0, SECONDS / 20)
 """How long the callers go on after the last disturbance."""
-MORE_FILES, MORE_THREADS = 16, 2 * CALLERS
-"""What a worker that has served all callers may hold, beyond one that has just started."""
+MORE_FILES, MORE_THREADS = 16, 4 * CALLERS
+"""What a worker that has served all callers may hold, beyond one that has just started: a thread for each call
+that it had under way at once, those included whose callers had gone while it was paused."""
+LATE_SHARE = 0.02
+"""Of a machine that is too busy to run two workers for half a second."""
 DISTURBED = (
     "was killed by SIGKILL",
     "has not been heard of for 3 s: killing it",
@@ -98,8 +102,15 @@ def test_nothing_wrong_nothing_lost_nothing_resurrected(folder, capsys):
     assert max(files for _, files in idle) <= fresh[0][1] + MORE_FILES
     assert status == 0, log[-3000:]
     assert hits > SECONDS, "it answers all along"
-    assert truth.counts["calm: rpc deadline_exceeded"] <= truth.counts[f"calm: within {DEADLINE:g} s"] / 50
+    assert late_at_calm(truth) <= LATE_SHARE
     assert [said for said in DISTURBED if said not in log] == []
+
+
+def late_at_calm(truth: Truth) -> float:
+    """Return the share of calls that were not answered in their time although nothing was disturbed."""
+    said = {name: number for name, number in truth.counts.items() if name.startswith("calm: ")}
+    late = sum(number for name, number in said.items() if "beyond" in name or "deadline_exceeded" in name)
+    return late / sum(number for name, number in said.items() if "of at most" in name)
 
 
 def held(crew: Crew) -> list[tuple[int, int]]:

@@ -82,12 +82,12 @@ class Metronome(threading.Thread):
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self._late: deque[tuple[float, float]] = deque(maxlen=2_000)
+        self._due = time.monotonic()
         self._done = threading.Event()
 
     def run(self) -> None:
-        due = time.monotonic()
         while not self._done.is_set():
-            due = max(due + self.BEAT, time.monotonic())
+            self._due = due = max(self._due + self.BEAT, time.monotonic())
             time.sleep(max(0.0, due - time.monotonic()))
             self._late.append((due, time.monotonic() - due))
 
@@ -95,8 +95,9 @@ class Metronome(threading.Thread):
         self._done.set()
 
     def stalled(self, since: float) -> float:
-        """Return how many seconds since then were lost."""
-        return sum(late for due, late in list(self._late) if due >= since - self.BEAT)
+        """Return how many seconds since then were lost: also to a beat that is still to come."""
+        now = max(0.0, time.monotonic() - self._due)  # first: what comes meanwhile counts twice, not never
+        return now + sum(late for due, late in list(self._late) if due >= since - self.BEAT)
 
 
 @dataclass
@@ -194,7 +195,7 @@ class Caller(threading.Thread):
 
     def _time(self, sent_at: float, limit: float, *, calm: bool) -> None:
         """Count the call, and whether it took longer than its time but for this process's own stalls."""
-        self._run.count(f"within {limit:g} s", calm=calm)
+        self._run.count(f"calls of at most {limit:g} s", calm=calm)
         late = time.monotonic() - sent_at - limit - GRACE
         if late > 0 and late > self._run.metronome.stalled(sent_at):
             self._run.count(f"beyond {limit + GRACE:g} s", calm=calm)
