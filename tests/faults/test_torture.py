@@ -34,8 +34,8 @@ CALLERS = 12
 CALM_SECONDS = max(3.0, SECONDS / 20)
 """How long the callers go on after the last disturbance."""
 MORE_FILES, MORE_THREADS = 16, 4 * CALLERS
-"""What a worker that has served all callers may hold, beyond one that has just started: a thread for each call
-that it had under way at once, those included whose callers had gone while it was paused."""
+"""What a worker that has served all callers may hold, beyond one that has just started: a thread for each of
+the calls that it had under way at once, those included whose callers had gone while it was paused."""
 LATE_SHARE = 0.02
 """Of a machine that is too busy to run two workers for half a second."""
 DISTURBED = (
