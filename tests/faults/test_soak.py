@@ -34,8 +34,8 @@ MOST_RSS_KIB = 24 << 10
 MOST_FILES, MOST_THREADS = 4, 2 * CALLERS
 """By how much each may grow, from the first third to the end: threads come with calls that happen to meet."""
 MOST_EVICTED = 0.001
-"""The share of answers that may be gone before they are asked for: a full store goes through its Stores in turn,
-and now and then comes to the newest."""
+"""The share of answers that may be gone before they are asked for: a full store goes through its Stores in
+turn, and now and then comes to the newest."""
 MIB = 1 << 20
 LIMIT_MIB = 16
 
