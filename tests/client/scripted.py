@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1.health import HealthServicer
 
 import askonce
-from askonce.v1 import decision_pb2, decision_service_pb2_grpc
+from askonce.v1 import admin_service_pb2, admin_service_pb2_grpc, decision_pb2, decision_service_pb2_grpc
 from askonce.v1 import decision_service_pb2 as pb
 
 GPT = askonce.Target("openai", "gpt-4o")
@@ -41,7 +41,9 @@ def miss(token: bytes = b"token", **fields: Any) -> decision_pb2.Decision:
     return decision_pb2.Decision(outcome="OUTCOME_MISS", store_answer=True, fill_token=token, **fields)
 
 
-class Scripted(decision_service_pb2_grpc.DecisionServiceServicer):
+class Scripted(
+    decision_service_pb2_grpc.DecisionServiceServicer, admin_service_pb2_grpc.AdminServiceServicer
+):
     """Answers with whatever the test put into `handlers`; records what it was asked."""
 
     def __init__(self) -> None:
@@ -62,6 +64,7 @@ class Scripted(decision_service_pb2_grpc.DecisionServiceServicer):
             ),
             "Abandon": lambda request, context: pb.AbandonResponse(released=True),
             "RecordFeedback": lambda request, context: pb.RecordFeedbackResponse(recorded=True),
+            "GetServerInfo": lambda request, context: admin_service_pb2.GetServerInfoResponse(),
         }
 
     def decide(self, decision: decision_pb2.Decision) -> None:
@@ -94,6 +97,16 @@ class Scripted(decision_service_pb2_grpc.DecisionServiceServicer):
 
         self.handlers[method] = handler
 
+    def rules(self, **strategies: Sequence[str]) -> None:
+        """Have rules, with these strategies."""
+        rules = [
+            admin_service_pb2.RuleSummary(id=rule, strategy=[f"MATCH_KIND_{kind.upper()}" for kind in kinds])
+            for rule, kinds in strategies.items()
+        ]
+        self.handlers["GetServerInfo"] = lambda request, context: admin_service_pb2.GetServerInfoResponse(
+            rules=rules
+        )
+
     def last(self) -> Any:
         return self.received[-1].request
 
@@ -120,6 +133,9 @@ class Scripted(decision_service_pb2_grpc.DecisionServiceServicer):
     def RecordFeedback(self, request, context):  # noqa: N802
         return self._answer("RecordFeedback", request, context)
 
+    def GetServerInfo(self, request, context):  # noqa: N802
+        return self._answer("GetServerInfo", request, context)
+
 
 class Sidecar(NamedTuple):
     target: str
@@ -134,6 +150,7 @@ def serving(address: str, script: Scripted | None = None, **options: Any) -> Ite
     with ThreadPoolExecutor(8) as pool:
         server = grpc.server(pool, options=settings)
         decision_service_pb2_grpc.add_DecisionServiceServicer_to_server(script, server)
+        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(script, server)
         if options.get("health"):
             health_pb2_grpc.add_HealthServicer_to_server(HealthServicer(), server)
         credentials = options.get("credentials")

@@ -104,10 +104,18 @@ def test_an_interrupt_gives_the_probe_back():
 
 
 def test_many_lookups_at_once_do_not_swap_answers(script, sidecar):
-    def handler(request, context):
-        return pb.LookupResponse(decision=hit(request.request_id.encode()))
+    def decided(request):
+        return hit(request.request_id.encode())
 
-    script.handlers["Lookup"] = handler
+    def one(request, context):
+        return pb.LookupResponse(decision=decided(request))
+
+    def many(request, context):
+        return pb.BatchLookupResponse(
+            results=[pb.BatchLookupResult(decision=decided(item)) for item in request.items]
+        )
+
+    script.handlers.update(Lookup=one, BatchLookup=many)
 
     async def main():
         async with askonce.AsyncAskOnce(sidecar.target, budget=20) as client:

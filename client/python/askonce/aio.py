@@ -14,10 +14,10 @@ import grpc
 from askonce.aio_transport import AsyncTransport, GrpcAioTransport
 from askonce.breaker import CircuitBreaker
 from askonce.channel import ChannelOptions, targets_of
-from askonce.core import Call, Policy, as_lookup
+from askonce.core import Call, Pause, Policy, as_lookup
 from askonce.descriptor import Descriptor
 from askonce.enums import Verdict
-from askonce.fetching import Ask, FetchingVerbs, FetchSteps, Pause, Step
+from askonce.fetching import Ask, FetchingVerbs, FetchSteps, Step
 from askonce.refreshing import RefreshTasks
 from askonce.request import Lookup, LookupOptions, Metadata, Seconds, Store, StoreOptions
 from askonce.results import AbandonResult, Decision, FeedbackResult, Fetched, StoreResult
@@ -45,6 +45,7 @@ class AsyncAskOnce:
         breaker: CircuitBreaker | None = None,
         credentials: grpc.ChannelCredentials | None = None,
         channels: int = 1,
+        coalescing: bool = True,
         options: ChannelOptions = (),
     ) -> None:
         """Make a client; the first call connects.
@@ -57,14 +58,18 @@ class AsyncAskOnce:
             breaker: In place of a `CircuitBreaker` with its defaults.
             credentials: For TLS. None: plain text.
             channels: Connections per target; at least as many as the sidecar has workers on one TCP port.
+            coalescing: Send Lookups that come while others are in flight together, as one call. What may wait
+                for an embedding, has `wait_for_fill` or metadata goes alone, as does a lone one.
             options: gRPC channel options, which win over this client's own.
 
         Raises:
             ValueError: The target is empty, or there are no channels.
             InvalidRequest: A time is not positive.
         """
-        policy = Policy(budget=budget, store_timeout=store_timeout, strict=strict)
-        transport = GrpcAioTransport(targets_of(target, channels), credentials, options)
+        targets = targets_of(target, channels)
+        lanes = len(targets) if coalescing else 0
+        policy = Policy(budget=budget, store_timeout=store_timeout, strict=strict, lanes=lanes)
+        transport = GrpcAioTransport(targets, credentials, options)
         self._attach(FetchingVerbs(policy, breaker), transport)
 
     def _attach(self, core: FetchingVerbs, transport: AsyncTransport) -> None:
@@ -198,8 +203,7 @@ class AsyncAskOnce:
             return await self._transport.perform(step)
         if isinstance(step, Pause):
             return await asyncio.wait((asyncio.wrap_future(step.until),), timeout=step.seconds)
-        assert fill is not None
         if isinstance(step, Ask):
+            assert fill is not None
             return await fill()
-        assert refresh is not None
-        return refresh(partial(self._run, step.steps, fill, refresh))
+        return (refresh or self._refreshes.start)(partial(self._run, step.steps, fill, refresh))

@@ -12,7 +12,6 @@ from askonce.errors import AskOnceError, RequestTooLarge, SidecarFailed
 from askonce.request import Lookup, Metadata, Seconds, Store
 from askonce.results import Decision, StoreResult
 from askonce.status import error_from_item
-from askonce.v1 import decision_pb2
 from askonce.v1 import decision_service_pb2 as pb
 
 G = TypeVar("G")
@@ -44,47 +43,32 @@ class LookupBatch:
 
     def _ask(self, budget: Seconds | None) -> Steps[Sequence[pb.BatchLookupResult]]:
         core = self._core
-        with core.gate.attempt() as attempt:
-            seconds = core.budget_seconds(budget)
-            self._deadline += seconds
-            messages, refused = _encode_each(
-                dict(enumerate(self._lookups)),
-                lambda item: encoding.lookup_request(item, budget_seconds=seconds),
-            )
-            self._decisions = {position: self._failed(error) for position, error in refused.items()}
-            self._sent = list(messages)
-            if not messages:
-                return ()
-            request = pb.BatchLookupRequest(items=list(messages.values()))
-            reply = yield call_of("BatchLookup", request, core.time_left(self._deadline), self._metadata)
-            response = attempt.answer(reply, pb.BatchLookupResponse)
-        return _as_many(response.results, self._sent)
+        seconds = core.budget_seconds(budget)
+        self._deadline += seconds
+        messages, refused = _encode_each(
+            dict(enumerate(self._lookups)),
+            lambda item: encoding.lookup_request(item, budget_seconds=seconds),
+        )
+        self._decisions = {position: self._failed(error) for position, error in refused.items()}
+        self._sent = list(messages)
+        if not messages:
+            return ()
+        request = pb.BatchLookupRequest(items=list(messages.values()))
+        return (yield from batch_lookup(core, request, self._deadline, self._metadata))
 
     def _complete(self, index: int, result: pb.BatchLookupResult) -> Steps[Decision]:
         """Return an item's decision; ask for the item alone where the batch could not carry its body."""
         lookup = self._lookups[self._sent[index]]
-        kind = result.WhichOneof("result")
-        if kind is None:
-            return self._failed(SidecarFailed("the sidecar sent neither a decision nor an error"))
-        if kind == "error":
-            error = error_from_item(result.error)
-            if isinstance(error, RequestTooLarge):
-                return (yield from self._ask_alone(lookup))
-            return self._failed(error)
-        try:
-            return self._decode(index, result.decision, lookup)
-        except AskOnceError as error:
-            if result.decision.HasField("same_as"):
-                return (yield from self._ask_alone(lookup))
-            return self._failed(error)
-
-    def _decode(self, index: int, message: decision_pb2.Decision, lookup: Lookup) -> Decision:
-        if not message.HasField("same_as") or message.same_as >= index:
-            return decoding.decision(message, omit_body=lookup.omit_body)
         # Items that were not sent have no index on the wire, but one in the caller's list.
-        position = self._sent[message.same_as]
-        twin = decoding.decision(message, omit_body=lookup.omit_body, twin_of=self._decisions[position])
-        return replace(twin, same_as=position)
+        try:
+            decision = item_decision(index, result, lookup, lambda twin: self._decisions[self._sent[twin]])
+        except AskOnceError as error:
+            if worth_asking_alone(error, result):
+                return (yield from self._ask_alone(lookup))
+            return self._failed(error)
+        if decision.same_as is None:
+            return decision
+        return replace(decision, same_as=self._sent[decision.same_as])
 
     def _ask_alone(self, lookup: Lookup) -> Steps[Decision]:
         alone = replace(lookup, wait_for_fill=None)  # a batch does not wait for others
@@ -98,6 +82,37 @@ class LookupBatch:
     def _failed(self, error: AskOnceError) -> Decision:
         self._core.reporter.report(error)
         return decoding.no_decision(error)
+
+
+def batch_lookup(
+    core: Core, request: pb.BatchLookupRequest, deadline: float, metadata: Metadata
+) -> Steps[Sequence[pb.BatchLookupResult]]:
+    """Make the call, and return as many results as items; raises AskOnceError."""
+    with core.gate.attempt() as attempt:
+        reply = yield call_of("BatchLookup", request, core.time_left(deadline), metadata)
+        response = attempt.answer(reply, pb.BatchLookupResponse)
+    return _as_many(response.results, request.items)
+
+
+def item_decision(
+    index: int, result: pb.BatchLookupResult, lookup: Lookup, earlier: Callable[[int], Decision]
+) -> Decision:
+    """Decode the result at `index`; `earlier` returns the decision at a lower one. Raises AskOnceError."""
+    kind = result.WhichOneof("result")
+    if kind is None:
+        raise SidecarFailed("the sidecar sent neither a decision nor an error")
+    if kind == "error":
+        raise error_from_item(result.error)
+    message = result.decision
+    is_twin = message.HasField("same_as") and message.same_as < index
+    twin_of = earlier(message.same_as) if is_twin else None
+    decision = decoding.decision(message, omit_body=lookup.omit_body, twin_of=twin_of)
+    return decision if is_twin else replace(decision, same_as=None)
+
+
+def worth_asking_alone(error: AskOnceError, result: pb.BatchLookupResult) -> bool:
+    """Whether `error` came only of the item's being in a batch, which could not carry its body."""
+    return isinstance(error, RequestTooLarge) or result.decision.HasField("same_as")
 
 
 def store_batch(
@@ -150,7 +165,7 @@ def _encode_each(
     return messages, refused
 
 
-def _as_many(results: Sequence[G], sent: Sequence[int] | Mapping[int, object]) -> Sequence[G]:
+def _as_many(results: Sequence[G], sent: Sequence[object] | Mapping[int, object]) -> Sequence[G]:
     if len(results) != len(sent):
         raise SidecarFailed(f"the sidecar answered {len(results)} of {len(sent)} items")
     return results

@@ -12,10 +12,10 @@ import grpc
 
 from askonce.breaker import CircuitBreaker
 from askonce.channel import ChannelOptions, targets_of
-from askonce.core import Call, Policy, as_lookup
+from askonce.core import Call, Pause, Policy, as_lookup
 from askonce.descriptor import Descriptor
 from askonce.enums import Verdict
-from askonce.fetching import Ask, FetchingVerbs, FetchSteps, Pause, Step
+from askonce.fetching import Ask, FetchingVerbs, FetchSteps, Step
 from askonce.refreshing import RefreshThreads
 from askonce.request import Lookup, LookupOptions, Metadata, Seconds, Store, StoreOptions
 from askonce.results import AbandonResult, Decision, FeedbackResult, Fetched, StoreResult
@@ -44,6 +44,7 @@ class AskOnce:
         breaker: CircuitBreaker | None = None,
         credentials: grpc.ChannelCredentials | None = None,
         channels: int = 1,
+        coalescing: bool = True,
         options: ChannelOptions = (),
     ) -> None:
         """Make a client; the first call connects.
@@ -56,14 +57,18 @@ class AskOnce:
             breaker: In place of a `CircuitBreaker` with its defaults.
             credentials: For TLS. None: plain text.
             channels: Connections per target; at least as many as the sidecar has workers on one TCP port.
+            coalescing: Send Lookups that come while others are in flight together, as one call. What may wait
+                for an embedding, has `wait_for_fill` or metadata goes alone, as does a lone one.
             options: gRPC channel options, which win over this client's own.
 
         Raises:
             ValueError: The target is empty, or there are no channels.
             InvalidRequest: A time is not positive.
         """
-        policy = Policy(budget=budget, store_timeout=store_timeout, strict=strict)
-        transport = GrpcTransport(targets_of(target, channels), credentials, options)
+        targets = targets_of(target, channels)
+        lanes = len(targets) if coalescing else 0
+        policy = Policy(budget=budget, store_timeout=store_timeout, strict=strict, lanes=lanes)
+        transport = GrpcTransport(targets, credentials, options)
         self._attach(FetchingVerbs(policy, breaker), transport)
 
     def _attach(self, core: FetchingVerbs, transport: Transport) -> None:
@@ -197,8 +202,7 @@ class AskOnce:
             return self._transport.perform(step)
         if isinstance(step, Pause):
             return wait((step.until,), step.seconds)
-        assert fill is not None
         if isinstance(step, Ask):
+            assert fill is not None
             return fill()
-        assert refresh is not None
-        return refresh(partial(self._run, step.steps, fill, refresh))
+        return (refresh or self._refreshes.start)(partial(self._run, step.steps, fill, refresh))

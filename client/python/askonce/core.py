@@ -1,15 +1,16 @@
 """What every verb is made of, without I/O: calls to make, the time for them, and failing open.
 
 A verb is a generator. It yields calls, is sent their replies and returns its result; `client` and `aio` are
-loops around the one thing that differs, making a call.
+loops around what differs, making a call and waiting.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeAlias, TypeVar, Unpack
 
 from google.protobuf.message import Message
 
@@ -18,15 +19,16 @@ from askonce.breaker import CircuitBreaker
 from askonce.descriptor import Descriptor
 from askonce.errors import AskOnceError, BudgetExceeded, ClientFault, InvalidRequest, Violation
 from askonce.fields import seconds as seconds_of
-from askonce.gate import Gate, Reply
+from askonce.gate import Gate
 from askonce.report import Reporter
 from askonce.request import Lookup, LookupOptions, Metadata, Seconds, Store
 from askonce.results import Decision
 from askonce.v1 import decision_service_pb2 as pb
 
+_DECISIONS = ("Lookup", "BatchLookup", "Store", "BatchStore", "Abandon", "RecordFeedback")
 METHODS = {
-    name: f"/askonce.v1.DecisionService/{name}"
-    for name in ("Lookup", "BatchLookup", "Store", "BatchStore", "Abandon", "RecordFeedback")
+    **{name: f"/askonce.v1.DecisionService/{name}" for name in _DECISIONS},
+    "GetServerInfo": "/askonce.v1.AdminService/GetServerInfo",
 }
 
 T = TypeVar("T")
@@ -53,8 +55,21 @@ def call_of(
     return Call(method, request.SerializeToString(), timeout, encoding.metadata(metadata), look_after)
 
 
-Steps = Generator[Call, Reply, T]
-"""The steps of a verb: calls out, replies in, the result at the end."""
+class Pause(NamedTuple):
+    """To wait until `until` is done, for that many seconds at most."""
+
+    until: Future[Any]
+    seconds: float
+
+
+class Later(NamedTuple):
+    """To run other steps when it suits, with nobody to wait for their end. Thrown in: it cannot be done."""
+
+    steps: Generator[Any, Any, None]
+
+
+Steps: TypeAlias = Generator[Call | Pause | Later, Any, T]
+"""The steps of a verb: calls, waits and errands out, replies in, the result at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +82,8 @@ class Policy:
     """How long every other call may take. Above the sidecar's own write timeout of 2 s."""
     strict: bool = False
     """Raise errors instead of failing open."""
+    lanes: int = 0
+    """How many Lookups, or batches of them, may be in flight before others gather. 0: none ever gathers."""
 
 
 class Core:

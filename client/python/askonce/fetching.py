@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from askonce import decoding, encoding
 from askonce.breaker import CircuitBreaker
-from askonce.core import Call, Policy
+from askonce.core import Call, Later, Pause, Policy
 from askonce.enums import CacheMode, Outcome
 from askonce.errors import TRANSPORT_FAILURES, AskOnceError, InvalidRequest
 from askonce.fields import seconds as seconds_of
@@ -33,21 +32,8 @@ on alone: else a provider that is down would be asked by one at a time."""
 _HIT_STATUS = 200
 
 
-class Pause(NamedTuple):
-    """To wait until `until` is done, for that many seconds at most."""
-
-    until: Future[Any]
-    seconds: float
-
-
 class Ask(NamedTuple):
     """To ask the provider. Sent back is its answer, thrown in what it raised."""
-
-
-class Later(NamedTuple):
-    """To run other steps when it suits, with nobody to wait for their end. Thrown in: it cannot be done."""
-
-    steps: Generator[Any, Any, None]
 
 
 Step: TypeAlias = Call | Pause | Ask | Later

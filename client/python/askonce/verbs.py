@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from askonce import decoding, encoding
 from askonce.batch import LookupBatch, store_batch
-from askonce.core import Core, Steps, call_of, nothing_to_fill
+from askonce.breaker import CircuitBreaker
+from askonce.core import Core, Policy, Steps, call_of, nothing_to_fill
 from askonce.enums import Verdict
+from askonce.gathering import Gathering
 from askonce.request import Lookup, Metadata, Seconds, Store
 from askonce.results import AbandonResult, Decision, FeedbackResult, StoreResult
 from askonce.v1 import decision_service_pb2 as pb
@@ -16,9 +19,20 @@ from askonce.v1 import decision_service_pb2 as pb
 class Verbs(Core):
     """What a client can be asked to do. Every verb fails open, or raises AskOnceError under strict."""
 
+    def __init__(
+        self,
+        policy: Policy,
+        breaker: CircuitBreaker | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make the core of one client. Raises InvalidRequest for times that are not positive."""
+        super().__init__(policy, breaker, clock=clock)
+        self.gathering = Gathering(self)
+
     def lookup(self, lookup: Lookup, budget: Seconds | None, metadata: Metadata) -> Steps[Decision]:
         """Ask whether a stored answer may be served."""
-        return self.guarded(self.lookup_once(lookup, budget, metadata), decoding.no_decision)
+        return self.guarded(self.gathering.decide(lookup, budget, metadata), decoding.no_decision)
 
     def store(self, store: Store, timeout: Seconds | None, metadata: Metadata) -> Steps[StoreResult]:
         """File an answer."""
