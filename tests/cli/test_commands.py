@@ -33,6 +33,13 @@ def test_the_help_of_every_command_has_an_example(askonce, command):
     assert f"askonce {' '.join(command)}" in ran.out.split("Example")[1]
 
 
+def test_a_command_pays_for_nothing_that_another_one_needs():
+    heavy = ["grpc", "google.protobuf", "lmdb", "numpy", "orjson", "pydantic", "yaml"]
+    script = f"import sys, askonce_server.cli.root; print([m for m in {heavy} if m in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
 def test_a_bare_call_lists_the_commands(askonce):
     ran = askonce()
     assert ran.code == 0

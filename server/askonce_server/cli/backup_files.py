@@ -22,9 +22,9 @@ from rich.progress import (
 )
 
 from askonce_server import upkeep
+from askonce_server.cli.configured import configuration
 from askonce_server.cli.failure import Failed
 from askonce_server.cli.said import STANDARD_STREAM
-from askonce_server.config.load import ConfigError, load
 from askonce_server.config.model import Config
 from askonce_server.upkeep import Fate, Imported, NotAnExport, Stopped, StoreUnavailable, Told
 
@@ -36,10 +36,7 @@ _WORTH_NAMING: Final = {Fate.DAMAGED, Fate.FULL, Fate.PURGED, Fate.UNGUARDED}
 
 def settings(config: Path | None, folder: Path | None) -> Config:
     """Return the configuration, with the store in `folder` where one is named. Raises Failed."""
-    try:
-        loaded = load(config, os.environ)
-    except ConfigError as error:
-        raise Failed(str(error)) from None
+    loaded = configuration(config, os.environ)
     if folder is None:
         return loaded
     return loaded.model_copy(update={"store": loaded.store.model_copy(update={"path": folder.absolute()})})

@@ -1,4 +1,5 @@
 """`askonce embed`."""
+# ruff: noqa: PLC0415 - models are heavy, and other commands need none
 
 from __future__ import annotations
 
@@ -35,9 +36,10 @@ def embed(
 
     - `askonce embed --config askonce.yaml --embedder far --json "hello" | jq '.texts[0].vector'`
     """
-    from askonce_server.cli import embed_report, model  # noqa: PLC0415 - heavy, and other commands need none
+    from askonce_server.cli import embed_report, model
+    from askonce_server.cli.configured import configuration
 
-    chosen = model.embedder(model.read_config(config, os.environ), embedder)
+    chosen = model.embedder(configuration(config, os.environ), embedder)
     try:
         timed = [model.embed(chosen, text) for text in embed_report.texts(texts)]
         embed_report.show(chosen, timed, as_json=as_json)

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from askonce.v1.decision_service_pb2 import LookupRequest
 from askonce_server.cli import request
+from askonce_server.cli.configured import configuration
 from askonce_server.cli.failure import Failed
 from askonce_server.cli.said import Said
 from askonce_server.config.convert import core_rules
-from askonce_server.config.load import ConfigError, load
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.rpc import convert
 from askonce_server.service.explain_key import KeyExplanation, MatcherKey, Segment
@@ -30,10 +30,9 @@ def explain(
     """Return the keys of the request in `file` under the rules of `config`. Raises Failed."""
     lookup = LookupRequest(descriptor=request.descriptor(request.read(file), said), anchor=True)
     lookup.controls.namespace = namespace
+    rules = core_rules(configuration(config, environ))
     try:
-        return derive(convert.asked(lookup), core_rules(load(config, environ)))
-    except ConfigError as error:
-        raise Failed(str(error)) from None
+        return derive(convert.asked(lookup), rules)
     except MalformedRequest as malformed:
         raise Failed(str(malformed)) from None
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from askonce_server import assembly
 from askonce_server.cli.failure import Failed
 from askonce_server.config.embedders import Embedder as EmbedderSection
 from askonce_server.config.embedders import OnnxEmbedder, ProvidedEmbedder
-from askonce_server.config.load import ConfigError, load
 from askonce_server.config.model import Config
 from askonce_server.config.wording import did_you_mean
 from askonce_server.ports import (
@@ -36,14 +33,6 @@ class Timed:
     text: str
     embedded: Embedded
     seconds: float
-
-
-def read_config(file: Path | None, environ: Mapping[str, str]) -> Config:
-    """Return the configuration. Raises Failed."""
-    try:
-        return load(file, environ)
-    except ConfigError as error:
-        raise Failed(str(error)) from None
 
 
 def embedder(config: Config, name: str | None) -> Embedder:

@@ -1,22 +1,13 @@
-"""`askonce purge`, `askonce delete` and `askonce entry`: what operators ask of the admin service."""
+"""`askonce purge`, `askonce delete` and `askonce entry`."""
+# ruff: noqa: PLC0415 - grpc is heavy, and other commands need none
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
-import grpc
 import typer
-from google.protobuf.message import Message
 
-from askonce.v1 import admin_service_pb2
-from askonce.v1.admin_service_pb2_grpc import AdminServiceStub
-from askonce_server.cli.connect import call, channel_to
-from askonce_server.cli.failure import misused
-from askonce_server.cli.said import pairs, time
-from askonce_server.cli.show import show_deleted, show_entry, show_json, show_purged
+from askonce_server.cli.said import Talk, time
 
 AdminTarget = Annotated[
     str,
@@ -69,11 +60,14 @@ def purge(  # noqa: PLR0913 - typer makes an option of each parameter
 
     - `askonce purge --scope tenant=acme --scope user=ann`
     """
-    request = _wanted(everything=everything, dim=dim, model=model, scope=scope, namespace=namespace)
-    request.dry_run = dry_run
+    from askonce_server.cli import admin as service
+
+    request = service.purge_of(
+        everything=everything, dim=dim, model=model, scope=scope, namespace=namespace, dry_run=dry_run
+    )
     if everything and not (dry_run or yes):
         typer.confirm("Purge every entry of every tenant?", abort=True)
-    return _send(admin, "Purge", request, token_env, timeout, show_json if as_json else show_purged)
+    return service.purge(request, _talk(admin, timeout, as_json=as_json), token_env=token_env)
 
 
 def delete(
@@ -88,8 +82,9 @@ def delete(
 
     Example: `askonce delete 0b1f… --admin unix:///run/askonce-admin/admin.sock`
     """
-    request = admin_service_pb2.DeleteEntryRequest(entry_id=entry_id)
-    return _send(admin, "DeleteEntry", request, token_env, timeout, show_json if as_json else show_deleted)
+    from askonce_server.cli import admin as service
+
+    return service.delete(entry_id, _talk(admin, timeout, as_json=as_json), token_env=token_env)
 
 
 def entry(
@@ -104,57 +99,10 @@ def entry(
 
     Example: `askonce entry 0b1f… --admin unix:///run/askonce-admin/admin.sock`
     """
-    request = admin_service_pb2.GetEntryRequest(entry_id=entry_id)
-    return _send(admin, "GetEntry", request, token_env, timeout, show_json if as_json else show_entry)
+    from askonce_server.cli import admin as service
+
+    return service.entry(entry_id, _talk(admin, timeout, as_json=as_json), token_env=token_env)
 
 
-def _wanted(
-    *, everything: bool, dim: str | None, model: str | None, scope: list[str] | None, namespace: str
-) -> admin_service_pb2.PurgeRequest:
-    """Return what the options say is to be purged. Raises Failed."""
-    if sum((everything, dim is not None, model is not None, bool(scope))) != 1:
-        raise misused("say what to purge: exactly one of --everything, --dim, --model and --scope")
-    if namespace and not scope:
-        raise misused("--namespace goes with --scope")
-    request = admin_service_pb2.PurgeRequest()
-    if everything:
-        request.everything.SetInParent()
-    elif dim is not None:
-        ((request.dim.name, request.dim.value),) = pairs("--dim", [dim]).items()
-    elif model is not None:
-        provider, separator, name = model.partition("/")
-        if not separator or not provider or not name:
-            raise misused(f"--model takes PROVIDER/MODEL, not {model!r}")
-        request.model.provider, request.model.model = provider, name
-    else:
-        for name, value in pairs("--scope", scope).items():
-            request.scope.dims.add(name=name, value=value)
-        request.scope.namespace = namespace
-    return request
-
-
-def _send(  # noqa: PLR0913, PLR0917 - what all three commands have in common
-    admin: str,
-    method: str,
-    request: Message,
-    token_env: str,
-    timeout: str,
-    show: Callable[[Any], None],
-) -> int:
-    seconds = time("--timeout", timeout).total_seconds()
-    token = os.environ.get(token_env, "")
-    metadata = [("authorization", f"Bearer {token}")] if token else []
-    with _admin(admin) as (address, stub):
-        send = getattr(stub, method)
-        show(call(address, lambda: send(request, timeout=seconds, metadata=metadata)))
-    return 0
-
-
-@contextmanager
-def _admin(target: str) -> Iterator[tuple[str, AdminServiceStub]]:
-    with channel_to(target) as (address, channel):
-        yield address, _stub(channel)
-
-
-def _stub(channel: grpc.Channel) -> AdminServiceStub:
-    return AdminServiceStub(channel)  # type: ignore[no-untyped-call]
+def _talk(admin: str, timeout: str, *, as_json: bool) -> Talk:
+    return Talk(target=admin, timeout=time("--timeout", timeout), as_json=as_json)

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askonce_server.cli import model
+from askonce_server.cli.configured import configuration
 from askonce_server.cli.failure import Failed, misused
 from askonce_server.config.convert import core_rules
 from askonce_server.config.model import Config
@@ -75,7 +76,7 @@ class Report:
 
 def compare(a: str, b: str, asked: Asked, file: Path | None, environ: Mapping[str, str]) -> Report:
     """Compare `a`, which is asked, with `b`, which was. Raises Failed."""
-    config = model.read_config(file, environ)
+    config = configuration(file, environ)
     rule = _rule(config, asked.rule)
     policy = rule.semantic if rule is not None else None
     threshold, low = asked.threshold, asked.low
