@@ -1,4 +1,4 @@
-"""The composition root: the only file that names concrete adapters.
+"""The composition root: what a server is made of, with the adapters that `assembly` makes.
 
 `serve` runs a sidecar until it is told to stop; `Sidecar` is the same as an object, for demos and tests.
 """

@@ -30,16 +30,12 @@ class FakeEmbedder:
     dim = 4
     fingerprint = bytes(32)
     max_tokens: int | None = 7
-    price_per_million_tokens: float | None = 0.5
 
     def __init__(self, work: Callable[[str], Any] = lambda text: None) -> None:
         self.work = work
         self.texts: list[str] = []
         self.threads: set[str] = set()
         self.closed = False
-
-    def count_tokens(self, text: str) -> int | None:
-        return len(text.split())
 
     def close(self) -> None:
         self.closed = True

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from askonce_server.clock import Anchor, BootClock, ManualClock, SystemTime
+from askonce_server.clock import Anchor, BootClock, SystemTime
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import open_store
 from ports.store_process import settings
@@ -144,10 +144,3 @@ def test_a_system_without_a_boot_clock_has_an_anchor_per_process(monkeypatch):
     one, two = SystemTime(), SystemTime()
     assert one.boot_id != two.boot_id
     assert abs(BootClock(source=one).now_ms() - time.time() * 1000) < 2_000
-
-
-def test_a_manual_clock_moves_when_it_is_told_to():
-    clock = ManualClock(1_000)
-    assert clock.now_ms() == 1_000
-    clock.advance(250)
-    assert clock.now_ms() == 1_250

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from askonce_server import assembly
-from askonce_server.clock import ManualClock
+from clocks import ManualClock
 from rpc.harness import Gateway, Running, running, short_folder
 
 _tenants = itertools.count()

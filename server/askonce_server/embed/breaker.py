@@ -46,15 +46,6 @@ class BreakerEmbedder:
         """The embedder's window."""
         return self.embedder.max_tokens
 
-    @property
-    def price_per_million_tokens(self) -> float | None:
-        """The embedder's price."""
-        return self.embedder.price_per_million_tokens
-
-    def count_tokens(self, text: str) -> int | None:
-        """Return what the embedder says."""
-        return self.embedder.count_tokens(text)
-
     def embed(self, text: str, *, deadline: float) -> Embedded:
         """Return the vector of `text`. Raises what the embedder raises; EmbedderFailed when it is skipped."""
         embedder = self.embedder

@@ -62,7 +62,7 @@ class HttpEmbedder:
         """
         self.name = name
         self.max_tokens = settings.max_text
-        self.price_per_million_tokens = settings.price_per_million_tokens
+        self._price = settings.price_per_million_tokens
         self._url, self._model = settings.url, settings.model
         self._dim = settings.dim or 0
         self._lock = threading.Lock()
@@ -92,10 +92,6 @@ class HttpEmbedder:
         if not self._dim:
             raise EmbedderFailed("the service has given no vector yet, so that its dimensions are unknown")
         return fingerprint("http", self._url, self._model, self._dim)
-
-    def count_tokens(self, text: str) -> int | None:  # noqa: ARG002 - the port's shape
-        """Return None: only the service knows."""
-        return None
 
     def embed(self, text: str, *, deadline: float) -> Embedded:
         """Return the vector of `text`.
@@ -143,9 +139,9 @@ class HttpEmbedder:
         return vector
 
     def _cost(self, tokens: int | None) -> float | None:
-        if tokens is None or self.price_per_million_tokens is None:
+        if tokens is None or self._price is None:
             return None
-        return tokens * self.price_per_million_tokens / _MILLION
+        return tokens * self._price / _MILLION
 
 
 def _refused(answer: Answer) -> Exception:

@@ -32,8 +32,6 @@ class OnnxEmbedder:
     One text a run, since kernels that quantize as they go give a text other vectors in other company.
     """
 
-    price_per_million_tokens: float | None = None
-
     def __init__(
         self, name: str, *, folder: Path | None = None, pooling: Pooling = "mean", max_text: int | None = None
     ) -> None:
@@ -54,10 +52,6 @@ class OnnxEmbedder:
             raise EmbedderUnavailable(f"{files.model} cannot be run: {failed}") from failed
         self.fingerprint = fingerprint("onnx", files_sha256(files.parts), self.dim, pooling)
         self.max_tokens: int | None = self._reader.max_tokens
-
-    def count_tokens(self, text: str) -> int | None:
-        """Return the tokens of `text`, marks included. Raises TextUnreadable."""
-        return self._reader.count(text)
 
     def embed(self, text: str, *, deadline: float) -> Embedded:
         """Return the vector of `text`. A run that began is not broken off at the `deadline`.

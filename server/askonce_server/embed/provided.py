@@ -17,7 +17,6 @@ class ProvidedEmbedder:
     """Checks and takes what the gateway embedded itself."""
 
     max_tokens: int | None = None
-    price_per_million_tokens: float | None = None
 
     def __init__(self, name: str, *, dim: int) -> None:
         self.name = name
@@ -43,10 +42,6 @@ class ProvidedEmbedder:
         except EmbedderFailed as failed:
             raise MalformedRequest([Violation(_FIELD, str(failed))]) from failed
         return Embedded(vector, tokens=None, cost_usd=None)
-
-    def count_tokens(self, text: str) -> int | None:  # noqa: ARG002 - the port's shape
-        """Return None: the gateway knows."""
-        return None
 
     def embed(self, text: str, *, deadline: float) -> Embedded:  # noqa: ARG002 - the port's shape
         """Raise EmbeddingMissing: only the gateway can."""

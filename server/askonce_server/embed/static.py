@@ -42,8 +42,6 @@ class _Table:
 class StaticEmbedder:
     """Looks a text's tokens up in a table. Fast, and blind to the order of words."""
 
-    price_per_million_tokens: float | None = None
-
     def __init__(
         self,
         name: str,
@@ -63,10 +61,6 @@ class StaticEmbedder:
         self.dim = table.dim
         self.fingerprint = fingerprint("static", table.sha256, table.dim, "mean")
         self.max_tokens: int | None = self._reader.max_tokens
-
-    def count_tokens(self, text: str) -> int | None:
-        """Return the tokens of `text`. Raises TextUnreadable."""
-        return self._reader.count(text)
 
     def embed(self, text: str, *, deadline: float) -> Embedded:
         """Return the vector of `text`.

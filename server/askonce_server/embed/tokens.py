@@ -35,10 +35,6 @@ class TextReader:
         self._unknown = _unknown_id(tokenizer)
         self.max_tokens = window if max_text is None else max_text
 
-    def count(self, text: str) -> int:
-        """Return the number of tokens of `text`, marks included. Raises TextUnreadable."""
-        return len(self._encode(text).ids)
-
     def ids(self, text: str) -> list[int]:
         """Return the tokens of `text`, marks included. Raises TextTooLong and TextUnreadable."""
         if not text or text.isspace():

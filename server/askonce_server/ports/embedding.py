@@ -69,13 +69,6 @@ class Embedder(Protocol):
     def max_tokens(self) -> int | None:
         """The greatest number of tokens that it reads; None when only its service knows."""
 
-    @property
-    def price_per_million_tokens(self) -> float | None:
-        """In USD; None when it is unknown."""
-
-    def count_tokens(self, text: str) -> int | None:
-        """Return the tokens of `text`, marks of beginning and end included; None when that is unknown."""
-
     def embed(self, text: str, *, deadline: float) -> Embedded:
         """Return the vector of `text`. `deadline` is in seconds of `time.monotonic`.
 

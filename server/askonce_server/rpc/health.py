@@ -77,8 +77,13 @@ class WatchedHealth(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # it
 
     def drain(self) -> None:
         """Say NOT_SERVING of everything, for good."""
-        self.set(list(self._statuses), Status.NOT_SERVING)
-        self._draining = True
+        with self._sending:
+            with self._lock:
+                self._draining = True
+                self._statuses = dict.fromkeys(self._statuses, Status.NOT_SERVING)
+                told = [send for send, watched in self._watchers.items() if watched in self._statuses]
+            for send in told:
+                send(Status(status=Status.NOT_SERVING))
 
     def close(self) -> None:
         """End every Watch."""

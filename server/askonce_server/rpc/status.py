@@ -1,4 +1,4 @@
-"""The only file that knows gRPC status codes: errors become a status with reason and details."""
+"""The only file that turns errors into gRPC status codes, each with its reason and details."""
 
 from __future__ import annotations
 

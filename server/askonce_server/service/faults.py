@@ -18,7 +18,7 @@ class FaultLog:
         self._last: dict[str, tuple[float, int]] = {}
 
     def record(self, where: str, error: BaseException) -> None:
-        """Log that `error` happened at `where`. Its text is left out unless it is one of ours."""
+        """Log that `error` happened at `where`, by its kind and place: its text may quote a request."""
         kind = f"{where}: {type(error).__name__}"
         now = time.monotonic()
         with self._lock:

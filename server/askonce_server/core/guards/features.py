@@ -30,7 +30,7 @@ _MAX_ROUGH = 24
 _PLACES = [pow(_MIX, at, 1 << 64) for at in range(1, 513)]
 
 Token = Callable[[str], int]
-"""Hashes a string under the store's key: the first 64 bits of an HMAC, as an unsigned integer."""
+"""Hashes a string under the store's key to an unsigned integer of 64 bits."""
 Tokens = tuple[int, ...]
 
 

@@ -23,7 +23,6 @@ from askonce_server.core.guards.units import (
     WIDER,
 )
 
-_LINKS = frozenset({"to", "or"})
 _ANY_DURATION = DURATIONS - {"second"}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from askonce_server.core.guards.amounts import date, number, unit
 from askonce_server.core.guards.arrangement import order
-from askonce_server.core.guards.features import SCHEMA, GuardFeatures, Token, features
+from askonce_server.core.guards.features import SCHEMA, GuardFeatures, features
 from askonce_server.core.guards.overlap import lexical, slot, strangers, swap, template
 from askonce_server.core.guards.settings import GuardSettings
 from askonce_server.core.guards.subjects import alternative, entity, person, question
@@ -45,13 +45,6 @@ class GuardHit(NamedTuple):
     reason: DenyReason
     name: str
     """Which guard it was, as its setting is called; `schema` when the features cannot be compared."""
-
-
-def veto(
-    query: str, stored: GuardFeatures, *, token: Token, settings: GuardSettings = _DEFAULT
-) -> GuardHit | None:
-    """Return the first guard that tells `query` from the stored text, or None. Never raises."""
-    return judge(features(query, token), stored, settings)
 
 
 def judge(asked: GuardFeatures, stored: GuardFeatures, settings: GuardSettings = _DEFAULT) -> GuardHit | None:
