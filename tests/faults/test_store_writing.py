@@ -517,7 +517,9 @@ class NoTransactions(Committer):
 def submit_one(sync_interval):
     env = Env()
     options = WriterOptions(sync_interval=sync_interval)
-    writer = Writer(env, NoTransactions(OpenEnvironment(env, None, None, None), None, commit=None), options)
+    writer = Writer(
+        env, NoTransactions(OpenEnvironment(env, None, None, None, None), None, commit=None), options
+    )
     ticket = Ticket()
     job = Job(action=None, ticket=ticket)
     writer.submit([job], ticket)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterator
+from itertools import islice, takewhile
 from typing import Final
 
 from askonce_server.store.costs import MIB, write_cost
@@ -17,6 +18,8 @@ SWEEP_ROWS: Final = 256
 """How many expired entries are removed at once."""
 EVICT_STORES: Final = 256
 """How many Stores are evicted between two measurements."""
+_NEW_STORES: Final = 64
+"""So many of the newest Stores go last: whoever stored them had no time to ask for them yet."""
 _MAX_ROUNDS: Final = 16
 """How often one Store may evict before it is refused."""
 
@@ -62,13 +65,13 @@ def slack(limit: int) -> int:
 def evict(rows: Rows, hits: Hits, *, wanted: int) -> int:
     """Evict Stores that took about `wanted` bytes of pages; return how many Stores."""
     hand = int.from_bytes(rows.meta(META_HAND) or b"", "big")
-    chosen: list[int] = []
-    freed = 0
-    for store_id in islice(victims(rows.stores_from, hand, hits.take), EVICT_STORES):
-        chosen.append(store_id)
-        freed += rows.store_cost(store_id)
-        if freed >= wanted:
-            break
+    last = rows.newest_store() - _NEW_STORES
+
+    def older_from(store_id: int) -> Iterator[int]:
+        return takewhile(lambda one: one <= last, rows.stores_from(store_id))
+
+    chosen = _choose(rows, victims(older_from, hand, hits.take), wanted)
+    chosen = chosen or _choose(rows, victims(rows.stores_from, hand, hits.take), wanted)
     for store_id in chosen:
         rows.remove_store(store_id)
     if chosen:
@@ -76,3 +79,15 @@ def evict(rows: Rows, hits: Hits, *, wanted: int) -> int:
         hand = next(rows.stores_from(chosen[-1] + 1), 0)  # behind the newest: the oldest, not what comes next
         rows.set_meta(META_HAND, hand.to_bytes(8, "big"))
     return len(chosen)
+
+
+def _choose(rows: Rows, candidates: Iterator[int], wanted: int) -> list[int]:
+    """Return as many Stores, in order, as take `wanted` bytes."""
+    chosen: list[int] = []
+    freed = 0
+    for store_id in islice(candidates, EVICT_STORES):
+        chosen.append(store_id)
+        freed += rows.store_cost(store_id)
+        if freed >= wanted:
+            break
+    return chosen

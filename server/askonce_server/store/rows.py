@@ -195,6 +195,11 @@ class Rows:
                 for row in cursor.iternext(keys=True, values=False):
                     yield int.from_bytes(row, "big")
 
+    def newest_store(self) -> int:
+        """Return the id of the Store that came last; 0 when there is none."""
+        with self._txn.cursor(db=self._databases.stores) as cursor:
+            return int.from_bytes(cursor.key(), "big") if cursor.last() else 0
+
     def store_cost(self, store_id: int) -> int:
         """Return how many bytes of pages the rows of a Store take, at most."""
         return self._cost(self._records(self._bodies.entries(store_id)))
