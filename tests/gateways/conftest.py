@@ -8,6 +8,16 @@ import pytest
 
 from gateways.golang import CLIENT, needs_go, race, run
 from gateways.harness import SHARED_SHAPES, World, world
+from gateways.nodejs import built, needs_node
+
+BUILD_SECONDS = 600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the first test of a gateway the time to compile it."""
+    for item in items:
+        if "command" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(BUILD_SECONDS))
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +29,14 @@ def go_gateway(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(binary), "-config"]
 
 
-COMMANDS = ("go_gateway",)
+@pytest.fixture(scope="session")
+def node_gateway() -> list[str]:
+    """The command that starts the example gateway in Node."""
+    needs_node()
+    return ["node", str(built() / "examples" / "gateway" / "main.js"), "--config"]
+
+
+COMMANDS = ("go_gateway", "node_gateway")
 """The fixtures that give the commands of the example gateways; each is tested alike."""
 
 

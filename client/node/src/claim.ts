@@ -102,8 +102,10 @@ export class Claims {
       if (ending.how !== "undecided") deadline = performance.now() + this.settings.budgetOf(request);
       if (ending.how !== "abandoned") break; // else one of those who wait comes next
     }
-    const left = Math.max(deadline - performance.now(), 1);
-    return new Claim(await this.settings.lookup({ ...request, budgetMs: left }), this.settings);
+    const alone = { ...request, budgetMs: Math.max(deadline - performance.now(), 1) };
+    // Those who waited with this one go on alone too; those who come later wait for it.
+    if (key !== undefined && !this.#fills.has(key)) return this.#lead(key, alone);
+    return new Claim(await this.settings.lookup(alone), this.settings);
   }
 
   /** Looks up for all; unless an answer is to be stored, nobody has to wait any longer. */

@@ -97,6 +97,18 @@ test("an answer that is not stored is not waited for again", async () => {
   assert.equal(provider.calls, 20, "an error belongs to its own caller");
 });
 
+test("who comes while an answer is not stored, and stores its own, is waited for", async () => {
+  const fake = patient();
+  const first = await fake.claim(hello("hi"));
+  fake.setDelay(100);
+  fake.willRefuse("truncated");
+  first.storeAsync(paris());
+  const second = await fake.claim(hello("hi")); // waits for a Store that is refused
+  assert.equal(second.decision.outcome, "miss");
+  second.storeAsync(paris());
+  assert.ok((await fake.claim(hello("hi"))).decision.collapsed);
+});
+
 test("what may not be stored is not shared", async () => {
   const fake = patient();
   for (let call = 0; call < 20; call++) fake.willBypass("sampled_request");
