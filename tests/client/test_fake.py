@@ -183,6 +183,8 @@ def test_a_transport_that_breaks_its_promise_fails_open_too(make, log):
     decision = fake.lookup(CHAT)
     assert decision.bypass_reason is BypassReason.CLIENT_FAULT
     assert decision.error.message.startswith("KeyError at test_fake.py:")
+    assert isinstance(decision.error.__cause__, KeyError)
+    assert decision.error.__cause__.__traceback__ is None, "its frames hold the request"
     assert fake.store(CHAT, ANSWER).refusal_reason is RefusalReason.CLIENT_FAULT
     with pytest.raises(askonce.ClientFault, match="KeyError") as raised:
         strict.lookup(CHAT)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from askonce import decoding, encoding
 from askonce.core import Core, Steps, call_of, nothing_to_fill
-from askonce.errors import AskOnceError, RequestTooLarge, SidecarFailed
+from askonce.errors import AskOnceError, RequestTooLarge, SidecarFailed, let_go_of_frames
 from askonce.request import Lookup, Metadata, Seconds, Store
 from askonce.results import Decision, StoreResult
 from askonce.status import error_from_item
@@ -160,7 +160,7 @@ def _encode_each(
         try:
             messages[position] = encode(item)
         except AskOnceError as error:
-            error.__traceback__ = error.__context__ = None
+            let_go_of_frames(error)
             refused[position] = error
     return messages, refused
 

@@ -17,7 +17,14 @@ from google.protobuf.message import Message
 from askonce import decoding, encoding
 from askonce.breaker import CircuitBreaker
 from askonce.descriptor import Descriptor
-from askonce.errors import AskOnceError, BudgetExceeded, ClientFault, InvalidRequest, Violation
+from askonce.errors import (
+    AskOnceError,
+    BudgetExceeded,
+    ClientFault,
+    InvalidRequest,
+    Violation,
+    let_go_of_frames,
+)
 from askonce.fields import seconds as seconds_of
 from askonce.gate import Gate
 from askonce.report import Reporter
@@ -117,8 +124,7 @@ class Core:
         self.reporter.report(error)
         if self.policy.strict if strict is None else strict:
             raise error
-        # The result outlives the call; the frames, with the request in them, must not.
-        error.__traceback__ = error.__context__ = None
+        let_go_of_frames(error)
         return fallback(error)
 
     def lookup_once(self, lookup: Lookup, budget: Seconds | None, metadata: Metadata) -> Steps[Decision]:

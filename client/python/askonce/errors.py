@@ -122,5 +122,12 @@ class ClientFault(AskOnceError):
         return fault
 
 
+def let_go_of_frames(error: AskOnceError) -> None:
+    """Drop the frames behind `error`, which hold the request: a result that carries it outlives the call."""
+    for one in (error, error.__cause__):
+        if one is not None:
+            one.__traceback__ = one.__context__ = None
+
+
 TRANSPORT_FAILURES = (SidecarUnreachable, BudgetExceeded, SidecarFailed)
 """The errors that say that the sidecar is not well. They open the circuit breaker."""
