@@ -94,7 +94,7 @@ class Sidecar:
         self._gate = Gate()
         self.rules: Sequence[Rule] = core_rules(config)
         limits = _limits(config)
-        self._workers = limits.pool
+        self._threads = limits.pool
         self._most_waiters = limits.waiters
         kept = assembly.keep(config, worker, pool=limits.pool, key=key)
         self.store = kept.store
@@ -121,7 +121,6 @@ class Sidecar:
             tokens=kept.tokens,
             randomness=SystemRandomness(),
             limits=limits,
-            tallies=tallies,
             faults=faults,
         )
         self._admin = self._operators(shared, None if worker is None else worker.started)
@@ -171,13 +170,13 @@ class Sidecar:
     def _listen(self) -> None:
         config = self._config
         handlers = [self._servicer.handler(self._gate), self._admin.info_handler(self._gate)]
-        server = self._server(handlers, [decision.SERVICE], workers=self._workers)
+        server = self._server(handlers, [decision.SERVICE], threads=self._threads)
         self._bind(server, config.listen, config.tls)
         if config.admin is not None:
             admins = self._server(
                 [self._admin.handler(self._gate)],
                 [admin.SERVICE],
-                workers=_ADMIN_THREADS,
+                threads=_ADMIN_THREADS,
                 interceptors=_bearer(self._admin_token),
             )
             self._bind(admins, config.admin.listen, config.admin.tls)
@@ -226,16 +225,16 @@ class Sidecar:
         handlers: Sequence[grpc.GenericRpcHandler],
         services: Sequence[str],
         *,
-        workers: int,
+        threads: int,
         interceptors: Sequence[grpc.ServerInterceptor] = (),
     ) -> grpc.Server:
-        pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="askonce-call")
+        pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="askonce-call")
         self._pools.append(pool)
         server = grpc.server(
             pool,
             handlers=list(handlers),
             interceptors=list(interceptors),
-            maximum_concurrent_rpcs=workers * _QUEUED_PER_THREAD,
+            maximum_concurrent_rpcs=threads * _QUEUED_PER_THREAD,
             options=[
                 ("grpc.so_reuseport", int(self._worker is not None)),
                 ("grpc.max_receive_message_length", self._config.max_request * _RECEIVE_ROOM),
@@ -327,18 +326,20 @@ def _limits(config: Config) -> Limits:
     )
 
 
-def _secret(setting: str, name: str | None, *, least: int) -> str | None:
+def _secret(setting: str, name: str | None, *, least: int) -> bytes | None:
     """Read what the configuration only names. Raises CannotStart when it has fewer than `least` bytes."""
     if name is None:
         return None
-    value = os.environ.get(name, "")
+    value = os.fsencode(os.environ.get(name, ""))  # random bytes need not be text
     if not value:
         raise CannotStart(f"{setting} names the variable {name}, which is not set: set it to the secret")
-    if (size := len(os.fsencode(value))) < least:
-        problem = f"holds a secret of {size} bytes, which can be guessed: use at least {least} random bytes"
+    if len(value) < least:
+        problem = (
+            f"holds a secret of {len(value)} bytes, which can be guessed: use at least {least} random bytes"
+        )
         raise CannotStart(f"{setting} names the variable {name}, which {problem}")
     return value
 
 
-def _bearer(token: str | None) -> Sequence[grpc.ServerInterceptor]:
+def _bearer(token: bytes | None) -> Sequence[grpc.ServerInterceptor]:
     return () if token is None else (BearerToken(token),)

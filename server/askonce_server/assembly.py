@@ -57,13 +57,13 @@ class Kept:
     """Told when another store is about to be read."""
 
 
-def keep(config: Config, worker: Worker | None, *, pool: int, key: str | None) -> Kept:
+def keep(config: Config, worker: Worker | None, *, pool: int, key: bytes | None) -> Kept:
     """Open the store of `config`, or what stands in for it until it can be opened.
 
     Tokens are signed with `key`; without one with the store's own, so that they outlive this process.
     """
     section = config.store
-    kept = Kept(FillTokens(os.urandom(_KEY_BYTES) if key is None else key.encode()))
+    kept = Kept(FillTokens(os.urandom(_KEY_BYTES) if key is None else key))
     if section.engine == "memory":
         kept.store, kept.clock = MemoryEntryStore(max_bytes=section.max_bytes), BootClock()
         return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -172,6 +173,13 @@ def naming_the_secret(setting):
     if setting == "admin.token_env":
         return {"admin": {"token_env": "THE_SECRET"}}
     return {setting: "THE_SECRET"}
+
+
+def test_a_key_may_be_random_bytes_that_are_no_text(start, monkeypatch):
+    monkeypatch.setitem(os.environb, b"THE_SECRET", b"\xff\xfe" * 8)
+    server = start(fill_token_key_env="THE_SECRET")
+    server.gateway.fill(describe())
+    assert verdict(server.gateway.ask(describe())) == "hit exact"
 
 
 @pytest.mark.parametrize(("setting", "least"), [("fill_token_key_env", 16), ("admin.token_env", 8)])

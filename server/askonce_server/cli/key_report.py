@@ -84,8 +84,10 @@ def show(explained: KeyExplanation, *, material: bool) -> None:
     for one in explained.matchers:
         name = one.matcher.name.lower()
         if one.key is None:
-            reason = one.skipped.name.lower() if one.skipped else "no key"
-            console.print(Text(f"\n{name}: skipped, {reason}"))
+            said = (
+                f"skipped, {one.skipped.name.lower()}" if one.skipped else "no key: it looks for near texts"
+            )
+            console.print(Text(f"\n{name}: {said}"))
             continue
         table = Table("segment", "sha256", "value", box=None, pad_edge=False)
         for part in (*one.fingerprint, *one.scope):

@@ -12,6 +12,7 @@ import orjson
 from askonce_server.calls.errors import CallFailed, KeyUnusable
 from askonce_server.calls.headers import json_headers
 from askonce_server.calls.post import Answer, Post, PostLimits
+from askonce_server.embed.tokens import refuse_unread
 from askonce_server.embed.vectors import fingerprint, unit
 from askonce_server.ports import (
     Embedded,
@@ -29,7 +30,6 @@ _TOO_LONG = re.compile(
 """How services word, in the answer to a request that they refuse, that the text has too many tokens."""
 _MAY_BE_TOO_LONG = frozenset({400, 413, 422})
 _MILLION = 1_000_000
-_MOST_CHARACTERS = 32
 _MOST_BYTES = 8 << 20
 """A vector of 65,536 dimensions, in full decimals, has less than 2 MB."""
 
@@ -98,10 +98,7 @@ class HttpEmbedder:
 
         Raises OverBudget, TextTooLong, TextUnreadable and EmbedderFailed.
         """
-        if not text or text.isspace():
-            raise TextUnreadable("the text is blank")
-        if self.max_tokens is not None and len(text) > self.max_tokens * _MOST_CHARACTERS:
-            raise TextTooLong(f"the text has {len(text)} characters; {self.max_tokens} tokens are read")
+        refuse_unread(text, max_tokens=self.max_tokens)
         try:
             answer = self._post(self._asked(text), deadline=deadline)
         except CallFailed as failed:

@@ -11,6 +11,14 @@ _MOST_CHARACTERS = 32
 """How many characters a token has at most, over a whole text: what is longer is refused unread."""
 
 
+def refuse_unread(text: str, *, max_tokens: int | None) -> None:
+    """Refuse what need not be read as tokens. Raises TextUnreadable for a blank text, and TextTooLong."""
+    if not text or text.isspace():
+        raise TextUnreadable("the text is blank")
+    if max_tokens is not None and len(text) > max_tokens * _MOST_CHARACTERS:
+        raise TextTooLong(f"the text has {len(text)} characters; {max_tokens} tokens are read")
+
+
 class TextReader:
     """Reads a text as tokens, and refuses every text that the model could not tell from others.
 
@@ -37,10 +45,7 @@ class TextReader:
 
     def ids(self, text: str) -> list[int]:
         """Return the tokens of `text`, marks included. Raises TextTooLong and TextUnreadable."""
-        if not text or text.isspace():
-            raise TextUnreadable("the text is blank")
-        if len(text) > self.max_tokens * _MOST_CHARACTERS:
-            raise TextTooLong(f"the text has {len(text)} characters; {self.max_tokens} tokens are read")
+        refuse_unread(text, max_tokens=self.max_tokens)
         encoding = self._encode(text)
         ids: list[int] = encoding.ids
         if len(ids) > self.max_tokens:

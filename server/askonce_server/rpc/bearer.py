@@ -17,8 +17,8 @@ _OPEN = ("/grpc.health.v1.Health/",)
 class BearerToken(grpc.ServerInterceptor):
     """Lets calls pass that show the token in `authorization: Bearer …`; the others are UNAUTHENTICATED."""
 
-    def __init__(self, token: str) -> None:
-        self._expected = f"Bearer {token}".encode()
+    def __init__(self, token: bytes) -> None:
+        self._expected = b"Bearer " + token
         self._refusal: grpc.RpcMethodHandler[Any, Any] = grpc.unary_unary_rpc_method_handler(_refuse)
 
     def intercept_service(

@@ -10,7 +10,7 @@ from uuid import uuid4
 import grpc
 
 from askonce.v1 import decision_pb2, decision_service_pb2
-from askonce_server.core.decision import Decision, bypass
+from askonce_server.core.decision import Decision
 from askonce_server.core.density import Allowance
 from askonce_server.core.errors import MalformedRequest, TooDense, Violation
 from askonce_server.core.plan import Plan
@@ -29,7 +29,6 @@ from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Turn
 from askonce_server.service.lookup import LookupService
 from askonce_server.service.store import Admitted, StoreService
-from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 
 SERVICE = "askonce.v1.DecisionService"
@@ -47,7 +46,6 @@ class DecisionServicer:
         tokens: FillTokens,
         randomness: Randomness,
         limits: Limits,
-        tallies: Tallies,
         faults: FaultLog,
     ) -> None:
         self._lookups = lookups
@@ -55,7 +53,6 @@ class DecisionServicer:
         self._tokens = tokens
         self._randomness: Randomness = DrawnAhead(randomness)
         self._limits = limits
-        self._tallies = tallies
         self._faults = faults
         self._permits = Permits(limits)
         self._memo = PlanMemo()
@@ -154,7 +151,7 @@ class DecisionServicer:
             with self._permits.lookup(lambda: caller.patience() if fits else 0.0) as held:
                 begun = self._lookups.begin(self._plan(raw), caller.cut_off) if fits and held else None
             if begun is None:
-                return self._give_up()
+                return self._lookups.give_up(BypassReason.OVER_BUDGET)
             decision = self._lookups.end(begun, self._turn(context), caller.cut_off)
         except MalformedRequest:
             raise
@@ -171,16 +168,7 @@ class DecisionServicer:
     def _failed(self, error: Exception) -> Decision:
         """Return, and count, the bypass that a fault inside leads to."""
         self._faults.record("lookup", error)
-        decision = bypass(BypassReason.STORE_FAILED, None, now_ms=0)
-        self._tallies.decided(decision)
-        return decision
-
-    def _give_up(self, reason: BypassReason = BypassReason.OVER_BUDGET) -> Decision:
-        """Return, and count, the bypass of a lookup that the server has no room for."""
-        try:
-            return self._lookups.give_up(reason)
-        except Exception as error:
-            return self._failed(error)
+        return self._lookups.give_up(BypassReason.STORE_FAILED)
 
     def _plan(
         self,
@@ -218,7 +206,7 @@ class DecisionServicer:
             elif not isinstance(plan, Plan):
                 batch.add(plan, None)
             elif batch.add(decision := next(decided), plan):
-                self._tallies.decided(decision)
+                self._lookups.count(decision)
             else:
                 self._lookups.let_go(decision)
         return batch.response
@@ -228,7 +216,8 @@ class DecisionServicer:
     ) -> decision_service_pb2.BatchLookupResponse:
         response = decision_service_pb2.BatchLookupResponse()
         for _ in items:
-            response.results.add(decision=self._message(self._give_up()))
+            given_up = self._lookups.give_up(BypassReason.OVER_BUDGET)
+            response.results.add(decision=self._message(given_up))
         return response
 
     def _plan_item(
@@ -239,7 +228,7 @@ class DecisionServicer:
         except MalformedRequest as malformed:
             return malformed
         except TooDense:
-            return self._give_up(BypassReason.TOO_LARGE)
+            return self._lookups.give_up(BypassReason.TOO_LARGE)
         except Exception as error:
             return self._failed(error)
 

@@ -37,7 +37,7 @@ class MatcherKey:
     fingerprint: tuple[Segment, ...] = ()
     """The seven segments in order."""
     scope: tuple[Segment, ...] = ()
-    """What the scope key is hashed from, in order."""
+    """What the scope key is made of besides generations, in order; the key policy in hex."""
     key: EntryKey | None = None
 
 

@@ -97,7 +97,7 @@ class LookupService:
             self._shared.faults.record("lookup", error)
             return None
         if decision is not None:
-            self._shared.tallies.decided(decision)
+            self.count(decision)
         return decision
 
     def lookup(self, plan: Plan, cut_off: CutOff = never, turn: Turn = _AT_ONCE) -> Decision:
@@ -121,7 +121,7 @@ class LookupService:
             decision = self._shared.flight.wait(
                 decision, plan, turn, mark=begun.mark, look=lambda anew: self._decide(anew, cut_off)
             )
-        self._shared.tallies.decided(decision)
+        self.count(decision)
         return decision
 
     def let_go(self, decision: Decision) -> None:
@@ -147,9 +147,13 @@ class LookupService:
 
     def give_up(self, reason: BypassReason) -> Decision:
         """Return, and count, the bypass of a lookup that could not be taken up. Never raises."""
-        decision = bypass(reason, None, now_ms=self._shared.clock.now_ms())
-        self._shared.tallies.decided(decision)
+        decision = bypass(reason, None, now_ms=0)  # nothing in it has an age
+        self.count(decision)
         return decision
+
+    def count(self, decision: Decision) -> None:
+        """Count a decision of `lookup_all` that reaches its caller. Never raises."""
+        self._shared.tallies.decided(decision)
 
     def _decide(self, plan: Plan, cut_off: CutOff) -> Decision:
         now_ms = self._shared.clock.now_ms()
