@@ -176,6 +176,7 @@ def agreement(partition: Partition, probes: Vectors) -> str:
     live &= numbers % 3 != 0
     for at in range(0, len(expired), 500):
         partition.store.put([_expired(partition, number) for number in expired[at : at + 500].tolist()])
+        partition.load()
     live[expired] = False
     shown.append(identical(partition, probes, live))
     return " | ".join(
