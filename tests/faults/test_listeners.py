@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -14,6 +15,7 @@ import grpc
 import pytest
 
 from askonce_server.rpc.listen import ListenError
+from askonce_server.rpc.sockets import lock_path
 from faults.sidecar_process import SidecarProcess
 from rpc.harness import Gateway, Place, Running
 from rpc.replies import refused, verdict
@@ -181,6 +183,20 @@ def test_a_folder_where_no_socket_can_be_made_is_named(folder):
     (folder / "file").write_text("")
     with pytest.raises(ListenError, match=f"cannot listen on unix://{folder}/file/s"):
         Running(Place(folder, listen=[f"unix://{folder}/file/s"]))
+
+
+def test_a_disk_without_room_for_a_name_keeps_no_server_from_its_socket(folder, monkeypatch):
+    def full(_descriptor, _data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = folder / "full"
+    with monkeypatch.context() as patch:
+        patch.setattr("askonce_server.rpc.sockets.os.write", full)
+        first = lock_path(path)
+    with pytest.raises(ListenError, match="process unknown"):
+        lock_path(path)
+    os.close(first)
+    os.close(lock_path(path))
 
 
 def test_a_socket_has_mode_0660_and_never_a_wider_one(folder):

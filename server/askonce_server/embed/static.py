@@ -82,7 +82,7 @@ class StaticEmbedder:
 
 def _model2vec(folder: Path) -> _Table:
     if not folder.is_dir():  # model2vec would take the path for a name and ask a hub for it
-        raise EmbedderUnavailable(f"{folder} is no folder")
+        raise EmbedderUnavailable(f"path: {folder} is no folder; name that of a model2vec model")
     library = require("model2vec", extra=EXTRA)
     try:
         model = library.StaticModel.from_pretrained(folder, force_download=False)

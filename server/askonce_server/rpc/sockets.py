@@ -27,14 +27,14 @@ class SocketLock:
     descriptor: int = field(repr=False)
 
     def release(self) -> None:
-        """Remove the socket, then let go."""
-        with suppress(FileNotFoundError):
+        """Remove the socket, as far as that can be done, then let go."""
+        with suppress(OSError):
             self.path.unlink()
         os.close(self.descriptor)
 
 
 def lock_path(path: Path) -> int:
-    """Take the lock beside the socket, or say who has it."""
+    """Take the lock beside the socket; return its descriptor. Raises ListenError, which says who has it."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -49,8 +49,9 @@ def lock_path(path: Path) -> int:
             f"unix://{path} belongs to a running askonce (process {holder}); stop it or choose another path"
         )
         raise ListenError(text) from error
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+    with suppress(OSError):  # on a full disk the lock holds all the same, and names nobody
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
 
 
@@ -64,7 +65,9 @@ def remove_stale(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(found.st_mode) and not _is_link_to_worker(path):
-        raise ListenError(f"cannot listen on unix://{path}: something that is no socket is there")
+        raise ListenError(
+            f"cannot listen on unix://{path}: something that is no socket is there; choose another path"
+        )
     if _is_answered(path):  # another program's, or the lock beside it was removed
         raise ListenError(f"unix://{path} belongs to a running process; stop it or choose another path")
     path.unlink()
