@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Awaitable, Sequence
+from typing import NamedTuple, Protocol
 
 import grpc
 import grpc.aio
@@ -15,16 +15,16 @@ from askonce.channel import (
     PROBE,
     SILENT,
     ChannelOptions,
+    Stub,
     channel_options,
     failure_of,
     failure_of_local,
     lives,
+    stub_of,
 )
-from askonce.core import METHODS, Call
+from askonce.core import Call
 from askonce.gate import Reply
 from askonce.status import Failure
-
-Stub = Mapping[str, Any]
 
 
 class AsyncTransport(Protocol):
@@ -93,7 +93,7 @@ class GrpcAioTransport:
 
     def _open(self) -> _Opened:
         channels = [self._channel(target) for target in self._targets]
-        return _Opened(channels, itertools.cycle([_stub(channel) for channel in channels]))
+        return _Opened(channels, itertools.cycle([stub_of(channel) for channel in channels]))
 
     def _channel(self, target: str) -> grpc.aio.Channel:
         options = channel_options(target, self._options)
@@ -135,8 +135,3 @@ async def _lives(stub: Stub) -> bool:
     except grpc.RpcError as error:
         return lives(error)
     return True
-
-
-def _stub(channel: grpc.aio.Channel) -> Stub:
-    # Without serializers gRPC carries bytes; its own would log a line for every answer that is no message.
-    return {name: channel.unary_unary(path) for name, path in (*METHODS.items(), (PROBE, PROBE))}

@@ -7,9 +7,12 @@ from typing import Any
 
 import grpc
 
+from askonce.core import METHODS
 from askonce.status import DETAILS_KEY, Failure
 
 ChannelOptions = Sequence[tuple[str, Any]]
+Stub = Mapping[str, Any]
+"""What makes a call of each of `METHODS`, and of `PROBE`: bytes in, bytes out."""
 
 LOOK_SECONDS = 1.0
 """How long a sidecar has to say that it lives, and how often it is asked while it lets a call wait."""
@@ -58,6 +61,12 @@ def targets_of(target: str | Sequence[str], channels: int) -> list[str]:
     if channels < 1:
         raise ValueError("channels must be at least 1")
     return targets * channels
+
+
+def stub_of(channel: Any) -> Stub:
+    """Return the methods of a sidecar on a channel of either gRPC client."""
+    # Without serializers gRPC carries bytes; its own would log a line for every answer that is no message.
+    return {name: channel.unary_unary(path) for name, path in (*METHODS.items(), (PROBE, PROBE))}
 
 
 def failure_of(error: grpc.RpcError) -> Failure:

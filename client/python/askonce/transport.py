@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import grpc
 
@@ -14,16 +14,16 @@ from askonce.channel import (
     PROBE,
     SILENT,
     ChannelOptions,
+    Stub,
     channel_options,
     failure_of,
     failure_of_local,
     lives,
+    stub_of,
 )
-from askonce.core import METHODS, Call
+from askonce.core import Call
 from askonce.gate import Reply
 from askonce.status import Failure
-
-Stub = Mapping[str, Any]
 
 
 class Transport(Protocol):
@@ -79,7 +79,7 @@ class GrpcTransport:
                 raise ValueError("closed")
             if self._turns is None:
                 self._channels = [self._channel(target) for target in self._targets]
-                self._turns = itertools.cycle([_stub(channel) for channel in self._channels])
+                self._turns = itertools.cycle([stub_of(channel) for channel in self._channels])
             return self._turns
 
     def _channel(self, target: str) -> grpc.Channel:
@@ -112,8 +112,3 @@ def _lives(stub: Stub) -> bool:
     except grpc.RpcError as error:
         return lives(error)
     return True
-
-
-def _stub(channel: grpc.Channel) -> Stub:
-    # Without serializers gRPC carries bytes; its own would log a line for every answer that is no message.
-    return {name: channel.unary_unary(path) for name, path in (*METHODS.items(), (PROBE, PROBE))}
