@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -221,6 +222,19 @@ def test_the_window_is_the_least_that_the_folder_declares(folder, files, window)
         (folder / name).write_text(json.dumps(settings))
 
     assert onnx_folder(folder).window == window
+
+
+def test_a_model_writes_nothing_and_reports_to_nobody(tmp_path):
+    """onnxruntime does both as soon as it is loaded, unless it is told not to."""
+    home = tmp_path / "home"
+    home.mkdir()
+    unset = ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    script = "from askonce_server.embed import OnnxEmbedder; OnnxEmbedder('minilm')"
+
+    subprocess.run([sys.executable, "-B", "-c", script], check=True, env=environment | {"HOME": str(home)})
+
+    assert list(home.rglob("*")) == []
 
 
 def test_what_is_wrong_with_a_folder_is_said(folder, tmp_path):
