@@ -285,6 +285,8 @@ def serve(config: Config, *, file: ConfigFile | None = None, worker: Worker | No
         return 1
     for address in config.listen:
         _log.info("listening on %s", address)
+    for address in config.admin.listen if config.admin is not None else ():
+        _log.info("listening for operators on %s", address)
     problem = sidecar.store.problem()
     if problem is not None:
         _log.error("every Lookup is a bypass, since the store cannot be used: %s", problem)

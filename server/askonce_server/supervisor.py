@@ -209,6 +209,8 @@ class Supervisor:
             self._all_served = True
             for address in self._config.listen:
                 _log.info("listening on %s with %d workers", address, len(self._children))
+            for address in self._config.admin.listen if self._config.admin is not None else ():
+                _log.info("listening for operators on %s", address)
         serving = [child.number for child in self._children if child.heard_of]
         problem = None
         for held in (*self._listen, *self._admin):

@@ -208,6 +208,7 @@ class TestEnvironment:
         environ = {
             "ASKONCE_CONFIG": "/etc/askonce.yaml",
             "ASKONCE_TARGET": "127.0.0.1:50051",
+            "ASKONCE_ADMIN_TARGET": "unix:///run/admin.sock",
             "ASKONCE_ADMIN_TOKEN": "secret",
             "ASKONCE_ADMIN": "{listen: unix:///run/admin.sock, token_env: ASKONCE_ADMIN_TOKEN}",
             # what Kubernetes sets for Services called `askonce` and `askonce-web`

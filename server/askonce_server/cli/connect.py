@@ -62,5 +62,7 @@ def _failure(address: str, error: grpc.Call) -> Failed:
         return Failed(f"cannot reach {address}: is `askonce serve` running there? ({details})")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Failed(f"no answer from {address} in time: see --timeout")
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return Failed(f"{address} does not serve this: is it the address of admin.listen, or of listen?")
     misuse = code is grpc.StatusCode.INVALID_ARGUMENT
     return Failed(f"{code.name}: {details}", exit_code=2 if misuse else 1)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from askonce_server.cli.failure import Failed
 from askonce_server.cli.said import Talk, time
 
 AdminTarget = Annotated[
@@ -66,7 +67,7 @@ def purge(  # noqa: PLR0913 - typer makes an option of each parameter
         everything=everything, dim=dim, model=model, scope=scope, namespace=namespace, dry_run=dry_run
     )
     if everything and not (dry_run or yes):
-        typer.confirm("Purge every entry of every tenant?", abort=True)
+        _confirm()
     return service.purge(request, _talk(admin, timeout, as_json=as_json), token_env=token_env)
 
 
@@ -102,6 +103,16 @@ def entry(
     from askonce_server.cli import admin as service
 
     return service.entry(entry_id, _talk(admin, timeout, as_json=as_json), token_env=token_env)
+
+
+def _confirm() -> None:
+    """Raise Failed unless whoever is at the terminal, if anybody, means it."""
+    try:
+        meant = typer.confirm("Purge every entry of every tenant?")
+    except typer.Abort:  # the end of the input, or Ctrl-C
+        meant = False
+    if not meant:
+        raise Failed("nothing was purged: answer y, or give --yes where nobody can be asked")
 
 
 def _talk(admin: str, timeout: str, *, as_json: bool) -> Talk:

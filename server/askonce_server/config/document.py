@@ -52,8 +52,9 @@ A variable overrides the setting that it is named after: `ASKONCE_THREADS` overr
 can be overridden so. Structured settings are written as YAML, as in
 `ASKONCE_STORE='{{path: /data, max_bytes: 8GiB}}'`, and replace what the file says; addresses may be separated
 by commas. An empty variable counts as absent. Any other variable that begins with `ASKONCE_` is a mistake,
-except `ASKONCE_CONFIG` (the file to serve), `ASKONCE_TARGET` (the server that a command talks to), variables
-that the configuration itself names, and those that Kubernetes sets for a Service called `askonce`.
+except `ASKONCE_CONFIG` (the file to serve), `ASKONCE_TARGET` (the server that a command talks to),
+`ASKONCE_ADMIN_TARGET` (the admin listener that it talks to), variables that the configuration itself names,
+and those that Kubernetes sets for a Service called `askonce`.
 """
 
 EXAMPLE = """\

@@ -14,8 +14,8 @@ from askonce_server.config.source import Source, read_scalar, read_text
 from askonce_server.config.wording import did_you_mean, item_of, sections_in
 
 PREFIX = "ASKONCE_"
-NOT_SETTINGS = frozenset({"ASKONCE_CONFIG", "ASKONCE_TARGET", "ASKONCE_ADMIN_TARGET", "ASKONCE_ADMIN_TOKEN"})
-"""Name the file and the server that a command talks to."""
+NOT_SETTINGS = frozenset({"ASKONCE_CONFIG", "ASKONCE_TARGET", "ASKONCE_ADMIN_TARGET"})
+"""Name the file, and the server and the admin listener that a command talks to."""
 INJECTED = re.compile(
     r"^ASKONCE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$"
 )
