@@ -35,8 +35,19 @@ _APOSTROPHES = {
 }
 _CODE = re.compile(r"[=;{}\[\]\\|#<>]|\w\(")
 """What prose around a line break has no need of, and code, tables and markup have."""
+_SENTENCE_ENDS = frozenset(".!?:;\u3002\uff01\uff1f…)")
 _MEMBER = re.compile(r"[\w.\-]+:(?:\s|$)")
 """How a line of YAML, or a header, begins."""
+_SPEAKS_OF_LAYOUT = re.compile(
+    r"\b(?:white[ -]?spaces?|spac(?:es?|ed|ing)|tabs?|tab(?:bed|ular)|blanks?|indent\w*|align\w*|columns?"
+    r"|tokens?|token[iz]\w+|characters?|chars?|bytes?|words|strings?|lines?|newlines?|line[ -]?breaks?"
+    r"|delimit\w*|separat\w*|csv|tsv|pad(?:ded|ding)?|trim\w*|strip\w*|split\w*|regex\w*|patterns?"
+    r"|format(?:ted|ting)?|layout|poems?|verses?|haikus?|lyrics|typos?|proofread\w*|punctuat\w*"
+    r"|exactly|verbatim|literally|repeat|reproduce|copy|echo|printf?|cut|awk|sed|grep|ascii|sha-?\d+|md5|hash)\b"
+    r"|(?:^|\s)--?[A-Za-z]",
+    re.IGNORECASE,
+)
+"""Words of questions about white space, or about text as it stands, in English, and options of commands."""
 _INDENT = 4
 _MAX_RUNS = 4096
 """A text with quotes and more runs than this is left alone: judging every run would take too long."""
@@ -85,7 +96,8 @@ def fold_prose(text: str) -> str | None:
     """Fold a text, or return None where white space may carry meaning, so that it must not be folded.
 
     That is fenced or indented code, tabs at a line start, diffs, tables and lists, a quoted or back-ticked
-    span that contains a run, markup, more than one line break, and one between lines that are no prose.
+    span that contains a run, markup, more than one line break, one between lines that are no prose, and any
+    run in a text that speaks of spaces, characters, lines or commands.
     Errs on the side of meaning: that costs a hit, the other side would cost a wrong one.
     """
     stripped = text.strip(WHITE_SPACE)
@@ -99,6 +111,10 @@ def fold_prose(text: str) -> str | None:
         indent = text[: text.index(stripped[0])]
         if indent and _is_indent(_BREAK.split(indent)[-1]):
             return None
+    if stripped is text and _is_plain(stripped):
+        return stripped
+    if _SPEAKS_OF_LAYOUT.search(stripped):
+        return None
     if _is_plain(stripped):
         return stripped
     return None if _has_layout(stripped) else _RUN.sub(" ", stripped)
@@ -124,7 +140,13 @@ def _is_no_prose(first: str, second: str) -> bool:
         or _CODE.search(second) is not None
         or _MEMBER.match(second) is not None
         or 0 < first.count(",") == second.count(",")
+        or _is_verse(first, second)
     )
+
+
+def _is_verse(first: str, second: str) -> bool:
+    """Whether a line begins like a sentence although the one before did not end one, as in a poem."""
+    return second[0].isupper() and first.rstrip(WHITE_SPACE)[-1:] not in _SENTENCE_ENDS
 
 
 def _is_indent(white_space: str) -> bool:

@@ -228,6 +228,13 @@ CASES = [
     matters("curly_quotes", "count “a  b” please"),
     matters("guillemets", "count «a  b» please"),
     matters("break_in_quotes", 'count "a\nb" please'),
+    matters("speaks_of_spaces", "How many spaces are between a  b?"),
+    matters("speaks_of_tokens", "Tokenize this:  foo bar"),
+    matters("command", "What does cut -f2 print for a  b c"),
+    matters("ends_of_characters", "How many characters has this: abc "),
+    matters("verse", "Roses are red\nViolets are blue"),
+    *folds("wrapped", "tell me\nwhat this is", "tell me what this is"),
+    *folds("two_sentences", "This is it.\nWhat now?", "This is it. What now?"),
     Case(
         "guard_in_system",
         "One text that must not fold holds for the whole request.",
