@@ -8,10 +8,26 @@ import sys
 from pathlib import Path
 
 import pytest
+import trustme
 
 from gateways.nodejs import CLIENT, ROOT, built, install, needs_node, run
+from rpc.harness import Place, Running, free_port, short_folder
 
 SECONDS = 600
+LOOK_UP = """
+import { readFileSync } from "node:fs";
+import { AskOnce, openAIChat } from "askonce";
+const [target, roots, identity] = process.argv.slice(1);
+const pem = (path) => (path ? readFileSync(path) : undefined);
+const tls = { rootCertificates: pem(roots), privateKey: pem(identity), certificateChain: pem(identity) };
+const quiet = { info() {}, warn() {} };
+const cache = new AskOnce(target, { tls: roots ? tls : undefined, budgetMs: 20_000, log: quiet });
+const body = { temperature: 0, messages: [] };
+const served = { provider: "openai", model: "gpt-4o" };
+const decision = await cache.lookup(openAIChat(body, served, { tenant: "acme" }));
+console.log(decision.bypassReason ?? decision.outcome);
+cache.close();
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +80,35 @@ def test_no_lock_names_a_registry():
     locks = [CLIENT / "package-lock.json", *Path(__file__).parent.rglob("package-lock.json")]
     tracked = [lock for lock in locks if "node_modules" not in lock.parts]
     assert [lock for lock in tracked if "resolved" in lock.read_text()] == []
+
+
+@pytest.mark.timeout(SECONDS)
+def test_the_node_client_speaks_tls_and_shows_its_certificate():
+    built()
+
+    def look_up(*arguments: object) -> str:
+        return run("node", "--input-type=module", "-e", LOOK_UP, *map(str, arguments)).strip()
+
+    authority, stranger = trustme.CA(), trustme.CA()
+    with short_folder() as folder:
+        roots, others, own, theirs, cert = (
+            folder / f"{name}.pem" for name in ("ca", "no", "own", "theirs", "cert")
+        )
+        authority.cert_pem.write_to_path(roots)
+        stranger.cert_pem.write_to_path(others)
+        authority.issue_cert("gateway").private_key_and_cert_chain_pem.write_to_path(own)
+        stranger.issue_cert("gateway").private_key_and_cert_chain_pem.write_to_path(theirs)
+        authority.issue_cert("localhost", "127.0.0.1").private_key_and_cert_chain_pem.write_to_path(cert)
+        port = free_port()
+        tls = {"cert": str(cert), "key": str(cert), "client_ca": str(roots)}
+        place = Place(folder, tls=tls, listen=[f"unix://{folder}/s", f"0.0.0.0:{port}"])
+        server = Running(place)
+        try:
+            target = f"localhost:{port}"
+            assert look_up(target, roots, own) == "miss"
+            assert look_up(target, others, own) == "sidecar_unreachable"
+            assert look_up(target, roots, theirs) == "sidecar_unreachable"
+            assert look_up(target) == "sidecar_unreachable"
+            assert look_up(f"unix://{folder}/s") == "miss"
+        finally:
+            server.stop()

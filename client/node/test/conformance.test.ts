@@ -79,7 +79,7 @@ let client: AskOnce;
 before(async () => {
   if (skip) return;
   sidecar = await new Sidecar((read("rules.json") as { rules: unknown }).rules).run();
-  client = new AskOnce(sidecar.target, { log: quiet, budgetMs: 30_000, storeTimeoutMs: 30_000 });
+  client = new AskOnce(sidecar.target, { log: quiet, budgetMs: 90_000, storeTimeoutMs: 90_000 });
 });
 
 after(async () => {

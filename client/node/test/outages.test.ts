@@ -10,7 +10,7 @@ import { AskOnce } from "askonce";
 import { hello, paris, quiet, text, until } from "./requests.js";
 import { noSidecar, Sidecar } from "./sidecar.js";
 
-const forgiving = { log: quiet, budgetMs: 30_000, storeTimeoutMs: 30_000 };
+const forgiving = { log: quiet, budgetMs: 90_000, storeTimeoutMs: 90_000 };
 
 async function listening(onConnection: (socket: Socket) => void): Promise<[Server, string]> {
   const server = createServer(onConnection);
@@ -99,10 +99,10 @@ test("a real sidecar's verbs and the details of its errors", { skip: noSidecar }
     assert.equal(second?.sameAs, 0);
     const [stored] = await client.batchStore([{ source: first as askonce.Decision, response: paris() }]);
     assert.ok(stored?.stored && stored.expireTime instanceof Date);
-    const found = await client.lookup(hello("a"), { trace: true });
-    assert.ok(
-      found.hit && found.candidate.ageMs >= 0 && found.candidate.ttlLeftMs > 0 && found.trace.length > 0,
-    );
+    const found = await client.lookup(hello("a"));
+    assert.ok(found.hit, `${found.bypassReason} ${found.denyReason} ${found.error?.message}`);
+    assert.ok(found.candidate.ageMs >= 0);
+    assert.ok(found.candidate.ttlLeftMs > 0);
     assert.equal((await client.serverInfo()).rules[0]?.id, "one");
   } finally {
     client.close();
@@ -117,20 +117,25 @@ test(
     const sidecar = await new Sidecar().run();
     const client = new AskOnce(sidecar.target, forgiving);
     try {
-      const texts = Array.from({ length: 300 }, (_, at) => String(at));
+      const texts = Array.from({ length: 60 }, (_, at) => String(at));
       for (let round = 0; round < 2; round++) {
         const claims = await Promise.all(texts.map((said) => client.lookup(hello(said))));
         const answers = claims.map((source, at) => ({
           source,
           response: { ...paris(), body: `{"a":${at}}` },
         }));
-        if (round === 0)
-          await Promise.all(answers.map(({ source, response }) => client.store(source, response)));
-        else
+        if (round === 0) {
+          const stored = await Promise.all(
+            answers.map(({ source, response }) => client.store(source, response)),
+          );
+          assert.deepEqual(stored.map(({ refusalReason }) => refusalReason).filter(Boolean), []);
+        } else {
+          const found = claims.map((claim) => (claim.hit ? text(claim.body) : claim.bypassReason));
           assert.deepEqual(
-            claims.map((claim) => claim.hit && text(claim.body)),
+            found,
             answers.map(({ response }) => response.body),
           );
+        }
       }
     } finally {
       client.close();

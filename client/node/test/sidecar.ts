@@ -25,7 +25,8 @@ export class Sidecar {
 
   constructor(rules?: unknown) {
     this.target = `unix://${this.#folder}/s`;
-    const store = { path: `${this.#folder}/store`, max_bytes: "256MiB" };
+    // A slow machine must not look like a slow disk.
+    const store = { path: `${this.#folder}/store`, max_bytes: "256MiB", write_timeout: "60s" };
     const settings = { listen: [this.target], store, ...(rules === undefined ? {} : { rules }) };
     writeFileSync(`${this.#folder}/askonce.yaml`, JSON.stringify(settings));
   }

@@ -162,7 +162,7 @@ test("whatever a provider sends, what becomes a document can be read and nothing
   const draw = chance(1);
   const apis: Api[] = ["openai-chat", "openai-responses", "anthropic-messages"];
   const seeds = cases.map(({ given }) => given.stream ?? JSON.stringify(given.document));
-  for (let round = 0; round < 3000; round++) {
+  for (let round = 0; round < 1000; round++) {
     const bytes = Buffer.from(seeds[Math.floor(draw() * seeds.length)] ?? "data: {}\n\n");
     for (let edit = 0; edit < 3; edit++) {
       const at = Math.floor(draw() * bytes.length);

@@ -17,11 +17,14 @@ import { readConfig } from "./config.js";
 import { newGateway } from "./gateway.js";
 
 const GRACE_MS = 30_000;
+/** Node closes connections that were idle for 5 s, just when callers that pool them may send the next request. */
+const KEEP_ALIVE_MS = 10 * 60_000;
 
 const { values } = parseArgs({ options: { config: { type: "string", default: "gateway.json" } } });
 const config = readConfig(values.config ?? "gateway.json");
 const cache = new AskOnce(config.sidecar, { budgetMs: config.budget_ms });
 const server = createServer(newGateway(config, cache));
+server.keepAliveTimeout = KEEP_ALIVE_MS;
 const { hostname, port } = new URL(`http://${config.listen}`);
 
 server.listen(Number(port), hostname, () => {
