@@ -284,6 +284,8 @@ def test_a_batch_that_fails_is_one_failure_and_a_bypass_for_each(crowd, held):
     held.script.fail("BatchLookup", grpc.StatusCode.UNAVAILABLE)
     decisions, calls = fly(crowd, held, [question(f"{number}") for number in range(50)])
     assert {type(one.error) for one in decisions} == {askonce.SidecarUnreachable}
+    assert len({id(one.error) for one in decisions}) == 50
+    assert {one.error.code for one in decisions} == {"UNAVAILABLE"}
     assert crowd.client.breaker.state is BreakerState.CLOSED
     assert calls == ["Lookup", 50]
 

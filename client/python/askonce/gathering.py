@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
@@ -18,7 +19,7 @@ from askonce import decoding, encoding
 from askonce.batch import batch_lookup, item_decision, worth_asking_alone
 from askonce.breaker import BreakerState
 from askonce.core import Core, Later, Pause, Steps
-from askonce.errors import AskOnceError, BudgetExceeded, RequestTooLarge
+from askonce.errors import AskOnceError, BudgetExceeded, ClientFault, RequestTooLarge
 from askonce.request import Lookup, Metadata, Seconds
 from askonce.results import Decision
 from askonce.rulebook import Rulebook
@@ -134,7 +135,8 @@ class Gathering:
             self._pass_on(batch, mine)
             raise
         self._land()
-        outcomes = [failed] * len(batch) if failed else self._outcomes(batch, results)
+        # Each caller raises, or keeps, an error of its own.
+        outcomes = [copy(failed) for _ in batch] if failed else self._outcomes(batch, results)
         with self._lock:
             for item, outcome in zip(batch, outcomes, strict=True):
                 if not item.outcome.done():
@@ -157,6 +159,8 @@ class Gathering:
             except AskOnceError as error:
                 alone = worth_asking_alone(error, result)
                 outcomes.append(RequestTooLarge("the batch could not carry it") if alone else error)
+            except Exception as bug:  # the others' answers are none the worse for it
+                outcomes.append(ClientFault.of(bug))
             else:
                 outcomes.append(replace(decision, same_as=None))  # the caller knows nothing of a batch
                 if decision.body is not None:
