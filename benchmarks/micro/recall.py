@@ -171,7 +171,9 @@ def agreement(partition: Partition, probes: Vectors) -> str:
     live = np.ones(count, bool)
     shown = [identical(partition, probes, live)]
     numbers = np.arange(count)
-    partition.store.remove([partition.writes[number].keys[0] for number in numbers[numbers % 3 == 0]])
+    removed = numbers[numbers % 3 == 0]
+    for at in range(0, len(removed), 500):
+        partition.store.remove([partition.writes[number].keys[0] for number in removed[at : at + 500]])
     expired = numbers[(numbers % 4 == 1) & (numbers % 3 != 0)]
     live &= numbers % 3 != 0
     for at in range(0, len(expired), 500):
