@@ -25,13 +25,13 @@ from rpc.semantic import asking, at, semantic
 
 @pytest.fixture(scope="module")
 def shared():
-    with short_folder() as folder, pytest.MonkeyPatch.context() as environment:
-        environment.setenv("ASKONCE_KEY_OF_WORKERS", bytes(range(32)).hex())
+    key = {"ASKONCE_KEY_OF_WORKERS": bytes(range(32)).hex()}  # for this server alone: to others it is no setting
+    with short_folder() as folder:
         room = {"max_bytes": "512MiB"}  # a full store refuses while a stopped worker holds its free pages
         room["encryption"] = {"keys": [{"key_env": "ASKONCE_KEY_OF_WORKERS"}]}
         rules = semantic(guards="off", coalesce={"lease": "10s"})
         place = Place(folder, workers=WORKERS, store=room, **rules)
-        with sidecar(place) as process:
+        with sidecar(place, key) as process:
             yield Crew(process)
 
 
