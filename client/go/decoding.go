@@ -1,7 +1,6 @@
 package askonce
 
 import (
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -71,7 +70,7 @@ func decodeDecision(m *pb.Decision, omitBody bool, twin *Decision) (*Decision, *
 // noDecision returns the bypass that stands for a decision that never came.
 func noDecision(err *Error) *Decision {
 	reason := BypassReason(localReason[err.Kind])
-	status := "askonce; fwd=bypass; detail=" + strings.ToUpper(reason.String())
+	status := "askonce; fwd=bypass; detail=" + reason.String()
 	return &Decision{Outcome: OutcomeBypass, BypassReason: reason, CacheStatus: status, Err: err}
 }
 

@@ -55,7 +55,10 @@ func Example_outage() {
 	descriptor := askonce.OpenAIChat([]byte(`{}`), askonce.Target{Provider: "openai", Model: "gpt-4o"}, nil)
 	decision, err := cache.Lookup(context.Background(), descriptor)
 	fmt.Println(err, decision.Hit(), decision.BypassReason)
-	// Output: <nil> false sidecar_unreachable
+	fmt.Println(decision.CacheStatus)
+	// Output:
+	// <nil> false sidecar_unreachable
+	// askonce; fwd=bypass; detail=sidecar_unreachable
 }
 
 func ExampleWithControls() {

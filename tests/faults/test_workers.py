@@ -25,7 +25,7 @@ from rpc.semantic import asking, at, semantic
 
 @pytest.fixture(scope="module")
 def shared():
-    key = {"ASKONCE_KEY_OF_WORKERS": bytes(range(32)).hex()}  # for this server alone: to others it is no setting
+    key = {"ASKONCE_KEY_OF_WORKERS": bytes(range(32)).hex()}  # to other servers it is no setting
     with short_folder() as folder:
         room = {"max_bytes": "512MiB"}  # a full store refuses while a stopped worker holds its free pages
         room["encryption"] = {"keys": [{"key_env": "ASKONCE_KEY_OF_WORKERS"}]}
@@ -180,7 +180,11 @@ def test_each_line_of_the_log_says_whose_it_is(crew):
     lines = crew.said()
     own = {line.get("worker") for line in lines if line["message"].startswith("listening on unix://")}
     assert own == {0, 1, None}
-    assert f"listening on {crew.place.unix} with 2 workers" in {line["message"] for line in lines}
+    said = {line["message"] for line in lines}
+    assert {
+        f"listening on {crew.place.unix} with 2 workers",
+        f"listening for operators on {crew.place.admin}",
+    } <= said
 
 
 class Load:

@@ -180,7 +180,7 @@ export function emptyFacts(): DecisionFacts {
 /** Returns the bypass that stands for a decision that never came. */
 export function noDecision(error: AskOnceError): Decision {
   const bypassReason = localReason(error);
-  const cacheStatus = `askonce; fwd=bypass; detail=${bypassReason.toUpperCase()}`;
+  const cacheStatus = `askonce; fwd=bypass; detail=${bypassReason}`;
   return { ...emptyFacts(), outcome: "bypass", hit: false, bypassReason, cacheStatus, error };
 }
 
