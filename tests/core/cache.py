@@ -59,13 +59,13 @@ class Cache:
         self.rules = list(rules) or [rule()]
         self.entries = store or MemoryEntryStore()
         self.clock, self.tallies = Clock(), Tallies()
-        self.tokens = FillTokens(b"k" * 32)
+        self.tokens, self.leases = FillTokens(b"k" * 32), LocalLeases()
         driver = Driver(self.entries, models or no_models())
         shared = Shared(
             driver=driver,
             guard_token=GuardKey(b"g" * 32),
             clock=self.clock,
-            flight=Flight(LocalLeases(), self.clock),
+            flight=Flight(self.leases, self.clock),
             rules=lambda: self.rules,
             tallies=self.tallies,
             faults=FaultLog(),

@@ -171,5 +171,10 @@ class Grant:
 
 def lease_of(keys: tuple[EntryKey, ...]) -> bytes:
     """Return the lease over `keys`: the entry of the last deterministic matcher, 64 bytes, or nothing."""
-    same = [key for key in keys if key.matcher is not Matcher.SEMANTIC]
-    return same[-1].scope_key + same[-1].entry_id if same else b""
+    leases = leases_over(keys)
+    return leases[-1] if leases else b""
+
+
+def leases_over(keys: tuple[EntryKey, ...]) -> list[bytes]:
+    """Return every lease under which somebody may wait for an entry of `keys`: rules differ in their last."""
+    return [key.scope_key + key.entry_id for key in keys if key.matcher is not Matcher.SEMANTIC]

@@ -9,7 +9,7 @@ from askonce_server.core.admit import Response, still_wanted, why_refuse, write
 from askonce_server.core.decide import decide
 from askonce_server.core.density import Allowance
 from askonce_server.core.descriptor import Controls, Descriptor
-from askonce_server.core.entries import EntryKey, Grant, Write, lease_of
+from askonce_server.core.entries import EntryKey, Grant, Write, leases_over
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.finish import AnswerFacts
 from askonce_server.core.reasons import BypassReason, Mode, RefusalReason
@@ -136,12 +136,17 @@ class StoreService:
         return self._shared.flight.leases.release(grant.lease, grant.holder)
 
     def _tell(self, admitted: Admitted, result: Stored) -> None:
+        """Let those who wait look again: for their turn, or for what is stored now, whoever brought it.
+
+        Whose lease was over, and is another's by now, stores all the same.
+        """
         leases = self._shared.flight.leases
         try:
-            if admitted.holder:
-                leases.release(admitted.lease, admitted.holder)
-            elif isinstance(admitted.result, Write) and result.refusal is None:
-                leases.touch(lease_of(admitted.result.keys))
+            told = bool(admitted.holder) and leases.release(admitted.lease, admitted.holder)
+            if isinstance(admitted.result, Write) and result.refusal is None:
+                for lease in leases_over(admitted.result.keys):
+                    if not told or lease != admitted.lease:
+                        leases.touch(lease)
         except Exception as error:  # what was stored is stored; a lease ends by itself
             self._shared.faults.record("telling who waits", error)
 
