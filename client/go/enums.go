@@ -153,6 +153,7 @@ const (
 	DenyStreamShape             DenyReason = 15
 	DenyToolCalls               DenyReason = 16
 	DenyRefresh                 DenyReason = 17
+	DenyNotAdmitted             DenyReason = 18
 )
 
 // RefusalReason says why an answer was not stored. The negative ones mean what they mean as a BypassReason.

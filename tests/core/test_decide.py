@@ -9,9 +9,9 @@ import pytest
 from askonce_server.core.decide import decide
 from askonce_server.core.decision import TOKEN_LIFE_MS, Probe, ReadBody, ReadGenerations
 from askonce_server.core.descriptor import Content
-from askonce_server.core.entries import Body
+from askonce_server.core.entries import Body, Usage
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode, Outcome
-from askonce_server.core.rules import RuleMode
+from askonce_server.core.rules import Admission, RuleMode
 from core.builders import (
     HOUR,
     NOW,
@@ -105,6 +105,34 @@ def test_a_denied_candidate_is_named_on_the_miss():
 def test_why_a_candidate_is_denied(stored, asked, reason):
     decision = run(plan(WANTED, **asked), Shelf(entry(EXACT, **stored), body=BODY))
     assert (decision.outcome, decision.deny_reason) == (Outcome.MISS, reason)
+
+
+@pytest.mark.parametrize(
+    ("admission", "reason"),
+    [
+        (Admission(tool_calls=False), DenyReason.TOOL_CALLS),
+        (Admission(usage_required=True), DenyReason.NOT_ADMITTED),
+        (Admission(max_body=1), DenyReason.NOT_ADMITTED),
+    ],
+)
+def test_what_a_rule_would_not_have_stored_it_does_not_serve_whichever_rule_stored_it(admission, reason):
+    under = rule(admission=admission)
+    for key in (EXACT, NORMALIZED):
+        decision = run(plan(WANTED, under), Shelf(entry(key, contains_tool_calls=True), body=BODY))
+        assert (decision.outcome, decision.kind, decision.deny_reason) == (Outcome.MISS, key.matcher, reason)
+
+
+def test_what_a_rule_would_have_stored_it_serves():
+    under = rule(admission=Admission(tool_calls=False, usage_required=True, max_body=2))
+    decision = run(plan(WANTED, under), Shelf(entry(EXACT, usage=Usage(0, 0)), body=BODY))
+    assert (decision.outcome, decision.kind) == (Outcome.HIT, Matcher.EXACT)
+
+
+@pytest.mark.parametrize(("start_ms", "outcome"), [(NOW, Outcome.HIT), (NOW - 1_000, Outcome.MISS)])
+def test_the_ttl_of_a_candidate_is_that_of_the_rule_that_was_asked(start_ms, outcome):
+    stored = entry(EXACT, rule_id="other", start_ms=start_ms)
+    decision = run(plan(WANTED, rule(ttl_ms=1_000)), Shelf(stored, body=BODY))
+    assert (decision.outcome, decision.candidate.entry.answer.expire_ms) == (outcome, start_ms + 1_000)
 
 
 def test_a_body_that_is_gone_leaves_the_next_matcher():

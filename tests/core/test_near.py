@@ -10,7 +10,7 @@ from askonce_server.core import keys
 from askonce_server.core.decision import Embed, EmbeddedText, ReadBody, Recall, Verdict, Verify
 from askonce_server.core.guards import ALL_OFF
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode, Outcome
-from askonce_server.core.rules import Gray, RuleMode
+from askonce_server.core.rules import Admission, Gray, RuleMode
 from askonce_server.core.zones import Zone, zone
 from core.builders import NOW, Shelf, descriptor, digests, entry, plan, request, run, said
 from core.near import BODY, EMBEDDER, VECTOR, NearShelf, near_rule, neighbor
@@ -141,6 +141,27 @@ def test_an_answer_that_calls_tools_is_not_served_unless_the_rule_says_so():
     one = neighbor(ALIKE, 0.99, contains_tool_calls=True)
     assert decided(one).deny_reason is DenyReason.TOOL_CALLS
     assert decided(one, under=near_rule(tool_calls=True)).outcome is Outcome.HIT
+
+
+def test_the_ttl_of_a_candidate_is_that_of_the_rule_that_was_asked():
+    under = near_rule(ttl_ms=1_000)
+    for start_ms, outcome in ((NOW, Outcome.HIT), (NOW - 1_000, Outcome.MISS)):
+        found = decided(neighbor(ALIKE, 0.99, rule_id="other", start_ms=start_ms), under=under)
+        assert (found.outcome, found.candidate.entry.answer.expire_ms) == (outcome, start_ms + 1_000)
+
+
+@pytest.mark.parametrize(
+    ("admission", "reason"),
+    [
+        (Admission(tool_calls=False), DenyReason.TOOL_CALLS),
+        (Admission(usage_required=True), DenyReason.NOT_ADMITTED),
+        (Admission(max_body=1), DenyReason.NOT_ADMITTED),
+    ],
+)
+def test_what_a_rule_would_not_have_stored_it_does_not_serve(admission, reason):
+    one = neighbor(ALIKE, 0.99, contains_tool_calls=True)
+    decision = decided(one, under=near_rule(tool_calls=True, admission=admission))
+    assert (decision.outcome, decision.deny_reason) == (Outcome.MISS, reason)
 
 
 def test_the_next_fresh_one_is_tried_where_the_nearest_is_too_old():

@@ -54,6 +54,7 @@ export const denyReasons = [
   "stream_shape",
   "tool_calls",
   "refresh",
+  "not_admitted",
 ] as const;
 export const refusalReasons = [
   "upstream_error",

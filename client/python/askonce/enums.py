@@ -173,6 +173,7 @@ class DenyReason(_OpenEnum):
     STREAM_SHAPE = 15
     TOOL_CALLS = 16
     REFRESH = 17
+    NOT_ADMITTED = 18
 
 
 class RefusalReason(_OpenEnum):

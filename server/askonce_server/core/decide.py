@@ -25,12 +25,13 @@ from askonce_server.core.decision import (
 )
 from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Grant, lease_of
 from askonce_server.core.errors import Unrepresentable
-from askonce_server.core.freshness import Freshness, freshness
+from askonce_server.core.freshness import Freshness, freshness, living_under
 from askonce_server.core.guards import Token
 from askonce_server.core.near import Found, Near
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode, Outcome
 from askonce_server.core.rules import RuleMode
+from askonce_server.core.sharing import why_not_shared
 
 
 def decide(plan: Plan, *, now_ms: int, token: Token | None = None) -> Deciding:
@@ -125,6 +126,7 @@ class _Chain:
         if entry is None:
             return None
         assert isinstance(entry, Entry)
+        entry = living_under(entry, self._rule)
         fresh = self._how_fresh(entry)
         if isinstance(fresh, DenyReason):
             self._denied = (fresh, Candidate(entry))
@@ -140,13 +142,12 @@ class _Chain:
 
     def _how_fresh(self, entry: Entry) -> Freshness | DenyReason:
         """Return how fresh the entry is, or why it may not be served."""
-        request = self._request
-        if entry.answer.stream not in (request.accepts or {request.stream}):
-            return DenyReason.STREAM_SHAPE
+        request, rule = self._request, self._rule
+        deny = why_not_shared(entry, request, rule)
+        if deny is not None:
+            return deny
         after_error = request.after_upstream_error
-        return freshness(
-            entry.answer, request.controls, self._now_ms, rule=self._rule, after_error=after_error
-        )
+        return freshness(entry.answer, request.controls, self._now_ms, rule=rule, after_error=after_error)
 
     def _serve(self, matcher: Matcher, candidate: Candidate, generations: Generations) -> Decision:
         shadow = self._rule.mode is RuleMode.SHADOW

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from askonce_server.core.descriptor import Controls
-from askonce_server.core.entries import Answer
+from askonce_server.core.entries import Answer, Entry
 from askonce_server.core.reasons import DenyReason
 from askonce_server.core.rules import Rule
 
@@ -54,6 +54,14 @@ def _stale(over_ms: int, controls: Controls, rule: Rule, *, after_error: bool) -
     if after_error and over_ms < allowed.if_error_ms:
         return Freshness.STALE
     return DenyReason.EXPIRED
+
+
+def living_under(entry: Entry, rule: Rule) -> Entry:
+    """Return the entry with its ttl as `rule` has it: what is said of a candidate holds for who asked."""
+    ends_ms = _ends_ms(entry.answer, rule)
+    if ends_ms == entry.answer.expire_ms:
+        return entry
+    return entry._replace(answer=entry.answer._replace(expire_ms=ends_ms))
 
 
 def _ends_ms(answer: Answer, rule: Rule) -> int:

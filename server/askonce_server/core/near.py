@@ -27,11 +27,12 @@ from askonce_server.core.decision import (
 )
 from askonce_server.core.derive import SemanticSurface
 from askonce_server.core.entries import Body, EntryKey, Generations, Neighbor, SemanticRow
-from askonce_server.core.freshness import Freshness, freshness
+from askonce_server.core.freshness import Freshness, freshness, living_under
 from askonce_server.core.guards import GuardFeatures, Token, features, from_bytes, judge, to_bytes
 from askonce_server.core.plan import Scope
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode
 from askonce_server.core.rules import Gray, Rule, RuleMode, SemanticPolicy
+from askonce_server.core.sharing import why_not_shared
 from askonce_server.core.zones import Zone, zone
 
 
@@ -133,12 +134,13 @@ class Near:
         unreadable = False
         for neighbor in neighbors:
             nearness = self._nearness(neighbor)
+            entry = living_under(neighbor.entry, self._rule)
             fresh = self._how_fresh(neighbor, nearness)
             if isinstance(fresh, DenyReason):
-                stale = stale or (Candidate(neighbor.entry, nearness=nearness), fresh)
+                stale = stale or (Candidate(entry, nearness=nearness), fresh)
                 continue
             deny, nearness = yield from self._deny(key, neighbor, neighbors, nearness)
-            candidate = Candidate(neighbor.entry, nearness=nearness, freshness=fresh)
+            candidate = Candidate(entry, nearness=nearness, freshness=fresh)
             if deny is not None or self._request.omit_body or self._rule.mode is RuleMode.SHADOW:
                 return candidate, deny
             if nearness.verifier and not (yield from self._still(generations)):
@@ -172,8 +174,9 @@ class Near:
         answer = neighbor.entry.answer
         if nearness.zone is Zone.BELOW:
             return DenyReason.BELOW_THRESHOLD, nearness
-        if answer.stream not in (self._request.accepts or {self._request.stream}):
-            return DenyReason.STREAM_SHAPE, nearness
+        deny = why_not_shared(neighbor.entry, self._request, self._rule)
+        if deny is not None:
+            return deny, nearness
         if answer.contains_tool_calls and not self._policy.tool_calls:
             return DenyReason.TOOL_CALLS, nearness
         try:

@@ -77,6 +77,7 @@ class DenyReason(IntEnum):
     STREAM_SHAPE = 15
     TOOL_CALLS = 16
     REFRESH = 17
+    NOT_ADMITTED = 18
 
 
 class RefusalReason(IntEnum):

@@ -50,6 +50,7 @@ class DenyReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DENY_REASON_STREAM_SHAPE: _ClassVar[DenyReason]
     DENY_REASON_TOOL_CALLS: _ClassVar[DenyReason]
     DENY_REASON_REFRESH: _ClassVar[DenyReason]
+    DENY_REASON_NOT_ADMITTED: _ClassVar[DenyReason]
 
 class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -127,6 +128,7 @@ DENY_REASON_EXPIRED: DenyReason
 DENY_REASON_STREAM_SHAPE: DenyReason
 DENY_REASON_TOOL_CALLS: DenyReason
 DENY_REASON_REFRESH: DenyReason
+DENY_REASON_NOT_ADMITTED: DenyReason
 REFUSAL_REASON_UNSPECIFIED: RefusalReason
 REFUSAL_REASON_UPSTREAM_ERROR: RefusalReason
 REFUSAL_REASON_TRUNCATED: RefusalReason

@@ -200,6 +200,9 @@ const (
 	DenyReason_DENY_REASON_TOOL_CALLS DenyReason = 16
 	// The caller asked to refresh. Counted apart from the hit rate.
 	DenyReason_DENY_REASON_REFRESH DenyReason = 17
+	// The rule would not have stored the answer, which another rule of the same keys did, or the same rule before
+	// it was changed: its body is larger than `admission.max_body`, or it has no usage and the rule requires it.
+	DenyReason_DENY_REASON_NOT_ADMITTED DenyReason = 18
 )
 
 // Enum value maps for DenyReason.
@@ -223,6 +226,7 @@ var (
 		15: "DENY_REASON_STREAM_SHAPE",
 		16: "DENY_REASON_TOOL_CALLS",
 		17: "DENY_REASON_REFRESH",
+		18: "DENY_REASON_NOT_ADMITTED",
 	}
 	DenyReason_value = map[string]int32{
 		"DENY_REASON_UNSPECIFIED":                0,
@@ -243,6 +247,7 @@ var (
 		"DENY_REASON_STREAM_SHAPE":               15,
 		"DENY_REASON_TOOL_CALLS":                 16,
 		"DENY_REASON_REFRESH":                    17,
+		"DENY_REASON_NOT_ADMITTED":               18,
 	}
 )
 
@@ -480,7 +485,7 @@ const file_askonce_v1_reason_proto_rawDesc = "" +
 	"\x1fBYPASS_REASON_PARTITION_LOADING\x10\x13\x12\x1d\n" +
 	"\x19BYPASS_REASON_OVER_BUDGET\x10\x14\x12\x1e\n" +
 	"\x1aBYPASS_REASON_STORE_FAILED\x10\x15\x12%\n" +
-	"!BYPASS_REASON_PARTITION_TOO_LARGE\x10\x16*\xae\x04\n" +
+	"!BYPASS_REASON_PARTITION_TOO_LARGE\x10\x16*\xcc\x04\n" +
 	"\n" +
 	"DenyReason\x12\x1b\n" +
 	"\x17DENY_REASON_UNSPECIFIED\x10\x00\x12\x1f\n" +
@@ -501,7 +506,8 @@ const file_askonce_v1_reason_proto_rawDesc = "" +
 	"\x13DENY_REASON_EXPIRED\x10\x0e\x12\x1c\n" +
 	"\x18DENY_REASON_STREAM_SHAPE\x10\x0f\x12\x1a\n" +
 	"\x16DENY_REASON_TOOL_CALLS\x10\x10\x12\x17\n" +
-	"\x13DENY_REASON_REFRESH\x10\x11*\xf3\b\n" +
+	"\x13DENY_REASON_REFRESH\x10\x11\x12\x1c\n" +
+	"\x18DENY_REASON_NOT_ADMITTED\x10\x12*\xf3\b\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dREFUSAL_REASON_UPSTREAM_ERROR\x10\x01\x12\x1c\n" +
