@@ -100,6 +100,8 @@ class FinalityContract:
         assert store.reach([dim("acme"), dim("globex")]).entries == 6
         assert store.reach([dim("nobody")]) == (0, 0, 0)
         assert store.reach([]) == (0, 0, 0)
+        assert store.reach([EVERYTHING], within=[dim("acme")]) == reach
+        assert store.reach([EVERYTHING], within=[dim("acme"), dim("globex")]) == (0, 0, 0)
         assert store.stats().unreachable == 0
         store.raise_generations({dim("acme"): value(1)}, at_ms=NOW_MS)
         assert store.stats().unreachable == reach.entries

@@ -117,6 +117,25 @@ def test_a_purge_of_a_scope_hides_it_alone():
         assert verdicts(server, mine) == ["miss", "hit exact"]
 
 
+def test_a_purge_of_a_scope_says_what_it_leaves_under_namespaces_and_a_dim_covers():
+    with running(rules=[{"id": "one", "match": {"endpoint": "chat"}}]) as server:
+        for tenant, namespace in (("acme", ""), ("acme", "a"), ("acme", "b"), ("globex", "a")):
+            asked = describe(tenant, turns("hello there"))
+            assert filed(server.gateway.store(asked, answer_for(asked), namespace=namespace)) == "stored"
+        scope = {"dims": [{"name": "tenant", "value": "acme"}]}
+        counted = purge(server, scope=scope, dry_run=True)
+        assert (counted.entries, counted.entries_left) == (2, 4)
+        purged = purge(server, scope={**scope, "namespace": "a"})
+        assert (purged.entries, purged.entries_left) == (2, 4)
+        purged = purge(server, scope=scope)
+        assert (purged.entries, purged.entries_left, purged.uncovered_rules) == (2, 2, [])
+        left = describe("acme", turns("hello there"))
+        assert verdict(server.gateway.ask(left, controls={"namespace": "b"})) == "hit exact"
+        purged = purge_dim(server, "acme")
+        assert (purged.entries, purged.entries_left) == (2, 0)
+        assert verdict(server.gateway.ask(left, controls={"namespace": "b"})) == "miss"
+
+
 def test_a_purge_of_everything_hides_everything():
     with running(**semantic()) as server:
         asked = fill(server, "acme") + fill(server, "globex")

@@ -40,9 +40,14 @@ def purge(  # noqa: PLR0913 - typer makes an option of each parameter
     ] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="One whole scope: every dim, in the rule's order.", metavar="NAME=VALUE"),
+        typer.Option(
+            help="One whole scope: every dim, in the rule's order.",
+            metavar="NAME=VALUE",
+        ),
     ] = None,
-    namespace: Annotated[str, typer.Option(help="The namespace of that scope.", show_default=False)] = "",
+    namespace: Annotated[
+        str, typer.Option(help="The namespace of that scope; else what has none.", show_default=False)
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and purge nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before purging everything.")] = False,
     token_env: TokenEnv = TOKEN_ENV,

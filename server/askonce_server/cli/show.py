@@ -59,6 +59,8 @@ def show_purged(purged: PurgeResponse) -> None:
     """Print what a purge covered as a table."""
     gone = _moment(purged.rows_gone_by) if purged.HasField("rows_gone_by") else "never: this was a dry run"
     rows = [("unreachable entries", str(purged.entries)), ("rows gone by", gone)]
+    left = f"{purged.entries_left} of these dims: under other namespaces or further dims; `--dim` covers them"
+    rows.append(("entries left", left if purged.entries_left else ""))
     _print([*rows, ("rules not covered", ", ".join(purged.uncovered_rules))])
 
 

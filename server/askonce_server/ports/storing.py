@@ -152,8 +152,11 @@ class EntryStore(Protocol):
         it was not acknowledged.
         """
 
-    def reach(self, names: Collection[bytes]) -> Reach:
-        """Count what raising these generations would make unreachable. Raises StoreUnavailable."""
+    def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> Reach:
+        """Count what raising these generations would make unreachable. Raises StoreUnavailable.
+
+        Only scopes that have each of the generations `within` are counted.
+        """
 
     def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
         """Remove the entry with that id (32 bytes) and the others of its Store; return their keys.

@@ -103,7 +103,9 @@ class AdminServicer:
         request = parse(admin_service_pb2.PurgeRequest, raw)
         purged = self._upkeep.purge(purge_target(request), dry_run=request.dry_run)
         response = admin_service_pb2.PurgeResponse(
-            entries=purged.entries, uncovered_rules=purged.uncovered_rules
+            entries=purged.entries,
+            uncovered_rules=purged.uncovered_rules,
+            entries_left=purged.entries_left,
         )
         if purged.rows_gone_by_ms:
             response.rows_gone_by.FromMilliseconds(purged.rows_gone_by_ms)

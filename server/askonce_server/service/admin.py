@@ -30,6 +30,7 @@ class ScopeTarget:
     dims: tuple[tuple[str, str], ...]
     """Names and values in the order of the rule."""
     namespace: str = ""
+    """Empty: the entries that were stored without one."""
 
 
 PurgeTarget = DimTarget | ScopeTarget | Target | None
@@ -46,6 +47,9 @@ class Purged:
     """Rules whose answers it does not cover, since their scope lacks what it names."""
     rows_gone_by_ms: int
     """When the rows will have left the disk; 0 for what was only counted."""
+    entries_left: int = 0
+    """Of a whole scope: entries with all of its dim values that lie elsewhere, under another namespace or
+    further dims."""
 
 
 class AdminService:
@@ -87,12 +91,20 @@ class AdminService:
         name = _generation(target)
         reach = self._store.reach([name])
         uncovered = tuple(rule.id for rule in self._rules() if not _covers(rule, target))
+        left = self._left(target, reach.entries)
         if dry_run:
-            return Purged(reach.entries, uncovered, 0)
+            return Purged(reach.entries, uncovered, 0, left)
         now_ms = self._clock.now_ms()
         value = now_ms.to_bytes(_TIME_BYTES, "big") + self._randomness.token(_RANDOM_BYTES)
         self._store.raise_generations({name: value}, at_ms=now_ms)
-        return Purged(reach.entries, uncovered, now_ms + self._purge_within_ms)
+        return Purged(reach.entries, uncovered, now_ms + self._purge_within_ms, left)
+
+    def _left(self, target: PurgeTarget, covered: int) -> int:
+        """Count what a purge of a whole scope leaves of its dim values; it covers `covered` entries."""
+        if not isinstance(target, ScopeTarget):
+            return 0
+        dims = [keys.dim_generation(name, value) for name, value in target.dims]
+        return self._store.reach(dims, within=dims).entries - covered
 
 
 def _generation(target: PurgeTarget) -> bytes:

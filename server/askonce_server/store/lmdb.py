@@ -53,10 +53,10 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
         """
         self._ask(lambda rows, _: rows.raise_generations(values, at_ms=at_ms))
 
-    def reach(self, names: Collection[bytes]) -> Reach:
+    def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> Reach:
         """Count what raising these generations would make unreachable. Raises StoreUnavailable."""
         with self.read() as view:
-            return view.measure(lambda txn: Scopes(txn, self._opened.databases).reach(names))
+            return view.measure(lambda txn: Scopes(txn, self._opened.databases).reach(names, within=within))
 
     def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
         """Remove the entry with that id and the others of its Store, finally; see the port.

@@ -151,10 +151,10 @@ class MemoryEntryStore:
         with self._lock:
             self._changing().generations.update({name: (value, at_ms) for name, value in values.items()})
 
-    def reach(self, names: Collection[bytes]) -> Reach:
+    def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> Reach:
         """Count what raising these generations would make unreachable."""
         with self._lock:
-            return self._rows.reach(names)
+            return self._rows.reach(names, within=within)
 
     def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
         """Remove the entry with that id and the others of its Store, finally; see the port."""

@@ -147,9 +147,13 @@ class MemoryRows:
         deleted = [self.tombstones[key.entry_id] for key in write.keys if key.entry_id in self.tombstones]
         return all(at_ms < began_ms for at_ms in deleted + (raised if write.by_descriptor else []))
 
-    def reach(self, names: Collection[bytes]) -> Reach:
+    def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> Reach:
         """Count what raising these generations would make unreachable."""
-        wanted = {key for key in self._scopes(reachable=True) if set(self.scopes[key].names) & set(names)}
+        wanted = {
+            key
+            for key in self._scopes(reachable=True)
+            if set(self.scopes[key].names) & set(names) and set(self.scopes[key].names) >= set(within)
+        }
         found = [entry for entry in self.entries.values() if entry.key.scope_key in wanted]
         scopes = {entry.key.scope_key for entry in found}
         return Reach(len(scopes), len(found), sum(entry.body_bytes for entry in found))

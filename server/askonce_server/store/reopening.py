@@ -63,9 +63,9 @@ class ReopeningStore:
         """Give each named generation a new value; see the port. Raises StoreUnavailable."""
         self._store.raise_generations(values, at_ms=at_ms)
 
-    def reach(self, names: Collection[bytes]) -> Reach:
+    def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> Reach:
         """Count what raising these generations would make unreachable. Raises StoreUnavailable."""
-        return self._store.reach(names)
+        return self._store.reach(names, within=within)
 
     def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
         """Remove an entry and the others of its Store, finally; see the port. Raises StoreUnavailable."""

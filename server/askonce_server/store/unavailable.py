@@ -32,9 +32,9 @@ class UnavailableStore:
         del values, at_ms
         raise StoreUnavailable(self._problem)
 
-    def reach(self, names: Collection[bytes]) -> NoReturn:
+    def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> NoReturn:
         """Raise StoreUnavailable."""
-        del names
+        del names, within
         raise StoreUnavailable(self._problem)
 
     def delete(self, entry_id: bytes, *, at_ms: int) -> NoReturn:

@@ -24,13 +24,15 @@ class Scopes:
         self._finality = Finality(txn, databases)
         self._current: dict[bytes, bytes] = {}
 
-    def reach(self, names: Collection[bytes]) -> Reach:
+    def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> Reach:
         """Count what raising these generations would make unreachable. Raises Damaged."""
-        wanted = frozenset(names)
+        wanted, needed = frozenset(names), frozenset(within)
         found = [
             record
             for _, record in self.after(b"")
-            if not wanted.isdisjoint(record.generation_names) and self.is_reachable(record)
+            if not wanted.isdisjoint(record.generation_names)
+            and needed.issubset(record.generation_names)
+            and self.is_reachable(record)
         ]
         return _sum(found)
 

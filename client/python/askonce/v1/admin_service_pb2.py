@@ -19,7 +19,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61skonce/v1/admin_service.proto\x12\naskonce.v1\x1a\x19\x61skonce/v1/decision.proto\x1a!askonce/v1/decision_service.proto\x1a\x1b\x61skonce/v1/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"#\n\x0fGetEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"\x82\x01\n\x10GetEntryResponse\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.askonce.v1.MatchKind\x12$\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x15.askonce.v1.Candidate\x12\x0f\n\x07rule_id\x18\x03 \x01(\t\x12\x12\n\nbody_bytes\x18\x04 \x01(\x04\"&\n\x12\x44\x65leteEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"?\n\x13\x44\x65leteEntryResponse\x12(\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x17.askonce.v1.StoredEntry\"\'\n\x08\x44imValue\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"B\n\tFullScope\x12\"\n\x04\x64ims\x18\x01 \x03(\x0b\x32\x14.askonce.v1.DimValue\x12\x11\n\tnamespace\x18\x02 \x01(\t\"\x0c\n\nEverything\"\xc9\x01\n\x0cPurgeRequest\x12,\n\neverything\x18\x01 \x01(\x0b\x32\x16.askonce.v1.EverythingH\x00\x12#\n\x03\x64im\x18\x02 \x01(\x0b\x32\x14.askonce.v1.DimValueH\x00\x12#\n\x05model\x18\x03 \x01(\x0b\x32\x12.askonce.v1.TargetH\x00\x12&\n\x05scope\x18\x04 \x01(\x0b\x32\x15.askonce.v1.FullScopeH\x00\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x42\x08\n\x06target\"k\n\rPurgeResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x04\x12\x17\n\x0funcovered_rules\x18\x02 \x03(\t\x12\x30\n\x0crows_gone_by\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"M\n\x0fGetStatsRequest\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc6\x03\n\x10GetStatsResponse\x12\x11\n\tdecisions\x18\x01 \x01(\x04\x12\x0c\n\x04hits\x18\x02 \x01(\x04\x12\x0e\n\x06misses\x18\x03 \x01(\x04\x12\x10\n\x08\x62ypasses\x18\x04 \x01(\x04\x12\x11\n\trefreshes\x18\x05 \x01(\x04\x12:\n\x07tallies\x18\x06 \x03(\x0b\x32).askonce.v1.GetStatsResponse.TalliesEntry\x12\x0e\n\x06stores\x18\x07 \x01(\x04\x12\x10\n\x08refusals\x18\x08 \x01(\x04\x12\x0f\n\x07\x63ommits\x18\t \x01(\x04\x12\x0f\n\x07\x65ntries\x18\n \x01(\x04\x12\x13\n\x0bstore_bytes\x18\x0b \x01(\x04\x12\x19\n\x11store_limit_bytes\x18\x0c \x01(\x04\x12\x14\n\x0cshadow_agree\x18\r \x01(\x04\x12\x17\n\x0fshadow_disagree\x18\x0e \x01(\x04\x12\x15\n\x08hit_rate\x18\x0f \x01(\x01H\x00\x88\x01\x01\x12)\n\x06uptime\x18\x10 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a.\n\x0cTalliesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\x0b\n\t_hit_rate\"\x16\n\x14GetServerInfoRequest\"\xab\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x12\n\nkey_schema\x18\x02 \x01(\t\x12&\n\x05rules\x18\x03 \x03(\x0b\x32\x17.askonce.v1.RuleSummary\x12.\n\tembedders\x18\x04 \x03(\x0b\x32\x1b.askonce.v1.EmbedderSummary\x12\x15\n\rstore_serving\x18\x05 \x01(\x08\"\x87\x01\n\x0bRuleSummary\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04mode\x18\x02 \x01(\t\x12\'\n\x08strategy\x18\x03 \x03(\x0e\x32\x15.askonce.v1.MatchKind\x12\r\n\x05scope\x18\x04 \x03(\t\x12&\n\x03ttl\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"V\n\x0f\x45mbedderSummary\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x12\n\ndimensions\x18\x03 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x04 \x01(\t\"e\n\x0e\x45xplainRequest\x12)\n\x06lookup\x18\x01 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\x12(\n\x05other\x18\x02 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\"f\n\x0f\x45xplainResponse\x12&\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32\x14.askonce.v1.Decision\x12+\n\x0b\x64ifferences\x18\x02 \x03(\x0b\x32\x16.askonce.v1.Difference\"@\n\nDifference\x12\x0f\n\x07segment\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t2\xc4\x03\n\x0c\x41\x64minService\x12\x45\n\x08GetEntry\x12\x1b.askonce.v1.GetEntryRequest\x1a\x1c.askonce.v1.GetEntryResponse\x12N\n\x0b\x44\x65leteEntry\x12\x1e.askonce.v1.DeleteEntryRequest\x1a\x1f.askonce.v1.DeleteEntryResponse\x12<\n\x05Purge\x12\x18.askonce.v1.PurgeRequest\x1a\x19.askonce.v1.PurgeResponse\x12\x45\n\x08GetStats\x12\x1b.askonce.v1.GetStatsRequest\x1a\x1c.askonce.v1.GetStatsResponse\x12T\n\rGetServerInfo\x12 .askonce.v1.GetServerInfoRequest\x1a!.askonce.v1.GetServerInfoResponse\x12\x42\n\x07\x45xplain\x12\x1a.askonce.v1.ExplainRequest\x1a\x1b.askonce.v1.ExplainResponseB?Z=github.com/askonce/askonce/client/go/gen/askonce/v1;askoncev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61skonce/v1/admin_service.proto\x12\naskonce.v1\x1a\x19\x61skonce/v1/decision.proto\x1a!askonce/v1/decision_service.proto\x1a\x1b\x61skonce/v1/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"#\n\x0fGetEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"\x82\x01\n\x10GetEntryResponse\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.askonce.v1.MatchKind\x12$\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x15.askonce.v1.Candidate\x12\x0f\n\x07rule_id\x18\x03 \x01(\t\x12\x12\n\nbody_bytes\x18\x04 \x01(\x04\"&\n\x12\x44\x65leteEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"?\n\x13\x44\x65leteEntryResponse\x12(\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x17.askonce.v1.StoredEntry\"\'\n\x08\x44imValue\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"B\n\tFullScope\x12\"\n\x04\x64ims\x18\x01 \x03(\x0b\x32\x14.askonce.v1.DimValue\x12\x11\n\tnamespace\x18\x02 \x01(\t\"\x0c\n\nEverything\"\xc9\x01\n\x0cPurgeRequest\x12,\n\neverything\x18\x01 \x01(\x0b\x32\x16.askonce.v1.EverythingH\x00\x12#\n\x03\x64im\x18\x02 \x01(\x0b\x32\x14.askonce.v1.DimValueH\x00\x12#\n\x05model\x18\x03 \x01(\x0b\x32\x12.askonce.v1.TargetH\x00\x12&\n\x05scope\x18\x04 \x01(\x0b\x32\x15.askonce.v1.FullScopeH\x00\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x42\x08\n\x06target\"\x81\x01\n\rPurgeResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x04\x12\x17\n\x0funcovered_rules\x18\x02 \x03(\t\x12\x30\n\x0crows_gone_by\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x65ntries_left\x18\x04 \x01(\x04\"M\n\x0fGetStatsRequest\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc6\x03\n\x10GetStatsResponse\x12\x11\n\tdecisions\x18\x01 \x01(\x04\x12\x0c\n\x04hits\x18\x02 \x01(\x04\x12\x0e\n\x06misses\x18\x03 \x01(\x04\x12\x10\n\x08\x62ypasses\x18\x04 \x01(\x04\x12\x11\n\trefreshes\x18\x05 \x01(\x04\x12:\n\x07tallies\x18\x06 \x03(\x0b\x32).askonce.v1.GetStatsResponse.TalliesEntry\x12\x0e\n\x06stores\x18\x07 \x01(\x04\x12\x10\n\x08refusals\x18\x08 \x01(\x04\x12\x0f\n\x07\x63ommits\x18\t \x01(\x04\x12\x0f\n\x07\x65ntries\x18\n \x01(\x04\x12\x13\n\x0bstore_bytes\x18\x0b \x01(\x04\x12\x19\n\x11store_limit_bytes\x18\x0c \x01(\x04\x12\x14\n\x0cshadow_agree\x18\r \x01(\x04\x12\x17\n\x0fshadow_disagree\x18\x0e \x01(\x04\x12\x15\n\x08hit_rate\x18\x0f \x01(\x01H\x00\x88\x01\x01\x12)\n\x06uptime\x18\x10 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a.\n\x0cTalliesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\x0b\n\t_hit_rate\"\x16\n\x14GetServerInfoRequest\"\xab\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x12\n\nkey_schema\x18\x02 \x01(\t\x12&\n\x05rules\x18\x03 \x03(\x0b\x32\x17.askonce.v1.RuleSummary\x12.\n\tembedders\x18\x04 \x03(\x0b\x32\x1b.askonce.v1.EmbedderSummary\x12\x15\n\rstore_serving\x18\x05 \x01(\x08\"\x87\x01\n\x0bRuleSummary\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04mode\x18\x02 \x01(\t\x12\'\n\x08strategy\x18\x03 \x03(\x0e\x32\x15.askonce.v1.MatchKind\x12\r\n\x05scope\x18\x04 \x03(\t\x12&\n\x03ttl\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"V\n\x0f\x45mbedderSummary\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x12\n\ndimensions\x18\x03 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x04 \x01(\t\"e\n\x0e\x45xplainRequest\x12)\n\x06lookup\x18\x01 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\x12(\n\x05other\x18\x02 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\"f\n\x0f\x45xplainResponse\x12&\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32\x14.askonce.v1.Decision\x12+\n\x0b\x64ifferences\x18\x02 \x03(\x0b\x32\x16.askonce.v1.Difference\"@\n\nDifference\x12\x0f\n\x07segment\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t2\xc4\x03\n\x0c\x41\x64minService\x12\x45\n\x08GetEntry\x12\x1b.askonce.v1.GetEntryRequest\x1a\x1c.askonce.v1.GetEntryResponse\x12N\n\x0b\x44\x65leteEntry\x12\x1e.askonce.v1.DeleteEntryRequest\x1a\x1f.askonce.v1.DeleteEntryResponse\x12<\n\x05Purge\x12\x18.askonce.v1.PurgeRequest\x1a\x19.askonce.v1.PurgeResponse\x12\x45\n\x08GetStats\x12\x1b.askonce.v1.GetStatsRequest\x1a\x1c.askonce.v1.GetStatsResponse\x12T\n\rGetServerInfo\x12 .askonce.v1.GetServerInfoRequest\x1a!.askonce.v1.GetServerInfoResponse\x12\x42\n\x07\x45xplain\x12\x1a.askonce.v1.ExplainRequest\x1a\x1b.askonce.v1.ExplainResponseB?Z=github.com/askonce/askonce/client/go/gen/askonce/v1;askoncev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -45,28 +45,28 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_EVERYTHING']._serialized_end=598
   _globals['_PURGEREQUEST']._serialized_start=601
   _globals['_PURGEREQUEST']._serialized_end=802
-  _globals['_PURGERESPONSE']._serialized_start=804
-  _globals['_PURGERESPONSE']._serialized_end=911
-  _globals['_GETSTATSREQUEST']._serialized_start=913
-  _globals['_GETSTATSREQUEST']._serialized_end=990
-  _globals['_GETSTATSRESPONSE']._serialized_start=993
-  _globals['_GETSTATSRESPONSE']._serialized_end=1447
-  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_start=1388
-  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_end=1434
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=1449
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=1471
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=1474
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=1645
-  _globals['_RULESUMMARY']._serialized_start=1648
-  _globals['_RULESUMMARY']._serialized_end=1783
-  _globals['_EMBEDDERSUMMARY']._serialized_start=1785
-  _globals['_EMBEDDERSUMMARY']._serialized_end=1871
-  _globals['_EXPLAINREQUEST']._serialized_start=1873
-  _globals['_EXPLAINREQUEST']._serialized_end=1974
-  _globals['_EXPLAINRESPONSE']._serialized_start=1976
-  _globals['_EXPLAINRESPONSE']._serialized_end=2078
-  _globals['_DIFFERENCE']._serialized_start=2080
-  _globals['_DIFFERENCE']._serialized_end=2144
-  _globals['_ADMINSERVICE']._serialized_start=2147
-  _globals['_ADMINSERVICE']._serialized_end=2599
+  _globals['_PURGERESPONSE']._serialized_start=805
+  _globals['_PURGERESPONSE']._serialized_end=934
+  _globals['_GETSTATSREQUEST']._serialized_start=936
+  _globals['_GETSTATSREQUEST']._serialized_end=1013
+  _globals['_GETSTATSRESPONSE']._serialized_start=1016
+  _globals['_GETSTATSRESPONSE']._serialized_end=1470
+  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_start=1411
+  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_end=1457
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=1472
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=1494
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=1497
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=1668
+  _globals['_RULESUMMARY']._serialized_start=1671
+  _globals['_RULESUMMARY']._serialized_end=1806
+  _globals['_EMBEDDERSUMMARY']._serialized_start=1808
+  _globals['_EMBEDDERSUMMARY']._serialized_end=1894
+  _globals['_EXPLAINREQUEST']._serialized_start=1896
+  _globals['_EXPLAINREQUEST']._serialized_end=1997
+  _globals['_EXPLAINRESPONSE']._serialized_start=1999
+  _globals['_EXPLAINRESPONSE']._serialized_end=2101
+  _globals['_DIFFERENCE']._serialized_start=2103
+  _globals['_DIFFERENCE']._serialized_end=2167
+  _globals['_ADMINSERVICE']._serialized_start=2170
+  _globals['_ADMINSERVICE']._serialized_end=2622
 # @@protoc_insertion_point(module_scope)

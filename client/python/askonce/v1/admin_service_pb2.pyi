@@ -75,14 +75,16 @@ class PurgeRequest(_message.Message):
     def __init__(self, everything: _Optional[_Union[Everything, _Mapping]] = ..., dim: _Optional[_Union[DimValue, _Mapping]] = ..., model: _Optional[_Union[_descriptor_pb2.Target, _Mapping]] = ..., scope: _Optional[_Union[FullScope, _Mapping]] = ..., dry_run: bool = ...) -> None: ...
 
 class PurgeResponse(_message.Message):
-    __slots__ = ("entries", "uncovered_rules", "rows_gone_by")
+    __slots__ = ("entries", "uncovered_rules", "rows_gone_by", "entries_left")
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     UNCOVERED_RULES_FIELD_NUMBER: _ClassVar[int]
     ROWS_GONE_BY_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_LEFT_FIELD_NUMBER: _ClassVar[int]
     entries: int
     uncovered_rules: _containers.RepeatedScalarFieldContainer[str]
     rows_gone_by: _timestamp_pb2.Timestamp
-    def __init__(self, entries: _Optional[int] = ..., uncovered_rules: _Optional[_Iterable[str]] = ..., rows_gone_by: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    entries_left: int
+    def __init__(self, entries: _Optional[int] = ..., uncovered_rules: _Optional[_Iterable[str]] = ..., rows_gone_by: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., entries_left: _Optional[int] = ...) -> None: ...
 
 class GetStatsRequest(_message.Message):
     __slots__ = ("rule_id", "since")

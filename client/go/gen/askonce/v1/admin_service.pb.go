@@ -289,12 +289,13 @@ func (x *DimValue) GetValue() string {
 	return ""
 }
 
-// FullScope names a whole scope.
+// FullScope names a whole scope. Each namespace is a scope of its own.
 type FullScope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Holds the dims with their values, in the order of the rule.
 	Dims []*DimValue `protobuf:"bytes,1,rep,name=dims,proto3" json:"dims,omitempty"`
-	// Is the namespace, if the entries have one.
+	// Is the namespace, if the entries have one. Empty: the entries that have none, and no others. A purge by
+	// `dim` covers every namespace.
 	Namespace     string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -519,7 +520,10 @@ type PurgeResponse struct {
 	// Lists the rules that the purge does not cover, since their scope lacks the dim.
 	UncoveredRules []string `protobuf:"bytes,2,rep,name=uncovered_rules,json=uncoveredRules,proto3" json:"uncovered_rules,omitempty"`
 	// Is when the rows will be gone from the disk.
-	RowsGoneBy    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=rows_gone_by,json=rowsGoneBy,proto3" json:"rows_gone_by,omitempty"`
+	RowsGoneBy *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=rows_gone_by,json=rowsGoneBy,proto3" json:"rows_gone_by,omitempty"`
+	// Counts, after a purge of one scope, the entries with all of its dim values that it does not cover, since they
+	// have another namespace or further dims. A purge by `dim` covers them.
+	EntriesLeft   uint64 `protobuf:"varint,4,opt,name=entries_left,json=entriesLeft,proto3" json:"entries_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,6 +577,13 @@ func (x *PurgeResponse) GetRowsGoneBy() *timestamppb.Timestamp {
 		return x.RowsGoneBy
 	}
 	return nil
+}
+
+func (x *PurgeResponse) GetEntriesLeft() uint64 {
+	if x != nil {
+		return x.EntriesLeft
+	}
+	return 0
 }
 
 // GetStatsRequest asks for counts.
@@ -1295,12 +1306,13 @@ const file_askonce_v1_admin_service_proto_rawDesc = "" +
 	"\x05model\x18\x03 \x01(\v2\x12.askonce.v1.TargetH\x00R\x05model\x12-\n" +
 	"\x05scope\x18\x04 \x01(\v2\x15.askonce.v1.FullScopeH\x00R\x05scope\x12\x17\n" +
 	"\adry_run\x18\x05 \x01(\bR\x06dryRunB\b\n" +
-	"\x06target\"\x90\x01\n" +
+	"\x06target\"\xb3\x01\n" +
 	"\rPurgeResponse\x12\x18\n" +
 	"\aentries\x18\x01 \x01(\x04R\aentries\x12'\n" +
 	"\x0funcovered_rules\x18\x02 \x03(\tR\x0euncoveredRules\x12<\n" +
 	"\frows_gone_by\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"rowsGoneBy\"\\\n" +
+	"rowsGoneBy\x12!\n" +
+	"\fentries_left\x18\x04 \x01(\x04R\ventriesLeft\"\\\n" +
 	"\x0fGetStatsRequest\x12\x17\n" +
 	"\arule_id\x18\x01 \x01(\tR\x06ruleId\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xf8\x04\n" +
