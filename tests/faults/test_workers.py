@@ -198,13 +198,14 @@ class Load:
         self.errors: list[grpc.StatusCode] = []
         self.longest = 0.0
         self._done = threading.Event()
+        self._until = time.monotonic() + 3 * START_SECONDS  # a test that fails leaves nobody running
         self._pool = ThreadPoolExecutor(callers)
         self._running = [self._pool.submit(self._run, caller) for caller in range(callers)]
 
     def _run(self, caller: int) -> None:
         with Gateway(self.address) as gateway:
             for number in range(1_000_000):
-                if self._done.is_set():
+                if self._done.is_set() or time.monotonic() > self._until:
                     return
                 try:
                     self._one(gateway, f"{caller}-{number}")
