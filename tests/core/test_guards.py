@@ -80,6 +80,11 @@ TOLD_APART = [
     ("lexical", LEXICAL, "bake sourdough bread", "transfer funds abroad quickly to grandpa"),
     ("lexical", LEXICAL, "👍", "👎"),
     ("swap", LEXICAL, "How do I descale a tube?", "How do I descale a sieve?"),
+    ("detail", LEXICAL, "what does x == y do", "what does x = y do"),
+    ("detail", LEXICAL, "what does sort -r do", "what does sort -R do"),
+    ("detail", LEXICAL, "is it red\U000e0041", "is it red"),
+    ("question", LEXICAL, "Must I pay the fine?", "Can I pay the fine?"),
+    ("order", ORDER, "Can my bank sue me?", "Can I sue my bank?"),
 ]
 
 SAME = [

@@ -40,7 +40,9 @@ class GuardsSection(Section):
     order: Switch = True
     """The same words must stand in the same order."""
     question: Switch = True
-    """How much, when, where, why and who must not differ."""
+    """How, when, where, why and who must not differ, nor can and must, all and some, if and unless."""
+    detail: Switch = True
+    """Operators, flags, the case of codes, quoted words and unseen characters must not differ."""
     lexical: Switch = True
     """At least one content word must be shared."""
     swap: Switch = True

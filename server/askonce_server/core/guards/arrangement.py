@@ -20,9 +20,9 @@ def order(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool
         same = asked.sequence == stored.sequence or asked.phrases == stored.phrases
         if asked.passive != stored.passive:
             return same
-        if not same and not _may_move(asked, stored):
+        if not same and (asked.inverted != stored.inverted or not _may_move(asked, stored)):
             return True
-    return _crossed(asked, stored) or _compared(asked, stored)
+    return _recast(asked, stored) or _crossed(asked, stored) or _compared(asked, stored)
 
 
 def _may_move(asked: GuardFeatures, stored: GuardFeatures) -> bool:
@@ -30,7 +30,7 @@ def _may_move(asked: GuardFeatures, stored: GuardFeatures) -> bool:
         return False
     difference = (asked.shape - stored.shape) & MASK
     steps = [(place(at) - place(at + 1)) & MASK for at in range(min(asked.length, _MAX_PLACES))]
-    names = set().union(*asked.names)
+    names = set(asked.fixed).union(*asked.names)
     gaps = {
         (one - other) & MASK
         for one in asked.words
@@ -38,6 +38,13 @@ def _may_move(asked: GuardFeatures, stored: GuardFeatures) -> bool:
         if one != other and not (one in names and other in names)
     }
     return any(gap * step & MASK == difference for gap in gaps for step in steps)
+
+
+def _recast(asked: GuardFeatures, stored: GuardFeatures) -> bool:
+    """Whether people trade places, I, me and my being one: can my landlord evict me, can I evict him."""
+    if not asked.roles or not stored.roles or asked.passive != stored.passive:
+        return False
+    return asked.roles[0] == stored.roles[0] and not set(asked.roles[1:]) & set(stored.roles[1:])
 
 
 def _crossed(asked: GuardFeatures, stored: GuardFeatures) -> bool:

@@ -7,12 +7,14 @@ from operator import mul
 from typing import NamedTuple
 
 from askonce_server.core.guards.contrasts import Mention
+from askonce_server.core.guards.manner import LIMITS
+from askonce_server.core.guards.order import Order
 from askonce_server.core.guards.quantities import Levels
 from askonce_server.core.guards.reading import Reading, read
 from askonce_server.core.guards.settings import FRAMED_TEXT
 from askonce_server.core.guards.spelling import rough
 
-SCHEMA = 2
+SCHEMA = 3
 """Raised when features of an older version cannot be compared with new ones; word lists are part of it."""
 MAX_WORDS = 2048
 """Of a text with more content words only digests are kept, so that none but itself matches."""
@@ -47,6 +49,8 @@ class GuardFeatures(NamedTuple):
     negations: int = 0
     passive: bool = False
     person: bool = False
+    inverted: bool = False
+    """Whether who or what is asked for is an object."""
     numbers: Tokens = ()
     """Three tokens each: as said, less exactly, as a bare number."""
     ones: Tokens = ()
@@ -70,6 +74,24 @@ class GuardFeatures(NamedTuple):
     """The content words without numbers, as typing errors leave them; none of a text with many."""
     joins: Tokens = ()
     """The same for each two neighbours written as one word: gift cards, giftcards."""
+    marks: Tokens = ()
+    """Operators, flags and letters, with repeats."""
+    cases: Tokens = ()
+    """Mentions: a word, how it is written."""
+    just_so: Tokens = ()
+    """Of a text about words, those; none or one token."""
+    unseen: Tokens = ()
+    """Of the characters that nobody sees; none or one token."""
+    manner: Tokens = ()
+    """Mentions."""
+    directions: Tokens = ()
+    """Mentions."""
+    limits: Tokens = ()
+    """The words that limit what is said to a part, if any, behind the digest of the others."""
+    fixed: Tokens = ()
+    """Numbers and letters, whose order says something."""
+    roles: Tokens = ()
+    """With pronouns, digests of the words, in any order, in order, and of the phrases."""
     small: Tokens = ()
     """Verbs of every topic; in a text without content words, all that tell it from another such."""
     names: tuple[Tokens, ...] = ()
@@ -116,6 +138,7 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
             bag=bag,
             sequence=sequence,
             phrases=sequence,
+            unseen=_hashed(token, "unseen:", [reading.markings.unseen] if reading.markings.unseen else []),
         )
     words = [token(f"w:{word}") for word in reading.words]
     known = dict(zip(reading.words, words, strict=True))
@@ -127,6 +150,16 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         negations=reading.negations,
         passive=order.passive,
         person=reading.person,
+        inverted=reading.inverted,
+        marks=_hashed(token, "m:", reading.markings.marks),
+        cases=_mentions(reading.markings.cases, token),
+        just_so=_hashed(token, "just so:", [reading.markings.material] if reading.markings.material else []),
+        unseen=_hashed(token, "unseen:", [reading.markings.unseen] if reading.markings.unseen else []),
+        manner=_mentions(reading.manner, token),
+        directions=_mentions(reading.directions, token),
+        limits=_limits(reading, token),
+        fixed=_hashed(token, "w:", order.fixed),
+        roles=_roles(order, token),
         numbers=_levels(counts.hard, token),
         ones=_levels(counts.vague, token),
         counted=_mentions(
@@ -160,6 +193,24 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         shape=_shape([known.get(word) or token(f"w:{word}") for word in order.sequence]),
         bag=bag,
         sequence=sequence,
+    )
+
+
+def _limits(reading: Reading, token: Token) -> Tokens:
+    if not reading.limits:
+        return ()
+    others = sorted(word for word in reading.order.sequence if word not in LIMITS)
+    return (token("bag:" + " ".join(others)), *_hashed(token, "l:", reading.limits))
+
+
+def _roles(order: Order, token: Token) -> Tokens:
+    if not order.persons:
+        return ()
+    words = [word for phrase in order.cast for word in phrase]
+    return (
+        token("cast:" + " ".join(sorted(words))),
+        token("cast in order:" + " ".join(words)),
+        token("cast of phrases:" + "|".join(sorted(" ".join(phrase) for phrase in order.cast if phrase))),
     )
 
 

@@ -37,7 +37,19 @@ _PHRASAL = frozenset(
 _PARTICLES = frozenset("on off up down in out back over away".split())
 _SUBJECTS = frozenset("i we he she they".split())
 """Pronouns that are nothing but subjects."""
-_PARTICIPLES = ("ed", "en", "wn", "ne", "nt", "id", "ought")
+_PERSONS = {
+    word: words.split()[0]
+    for words in (
+        "i me my mine myself",
+        "we us our ours ourselves",
+        "you your yours yourself",
+        "he him his himself",
+        "she her hers herself",
+        "they them their theirs themselves",
+    )
+    for word in words.split()
+}
+_PARTICIPLES = ("hit", "hurt", "cut", "ed", "en", "wn", "ne", "nt", "id", "ought")
 
 
 @dataclass(slots=True)
@@ -49,6 +61,12 @@ class Order:
     """Which words of the sequence carry a topic."""
     phrases: list[list[str]] = field(default_factory=list)
     """The words between prepositions, connectives and marks; each may move as a whole."""
+    cast: list[list[str]] = field(default_factory=list)
+    """The phrases with every pronoun, whose kinds are gone: I, me and my are one."""
+    persons: bool = False
+    """Whether there is a pronoun."""
+    fixed: set[str] = field(default_factory=set)
+    """Numbers and letters."""
     passive: bool = False
     """Whether something is done `by` someone."""
     sources: set[str] = field(default_factory=set)
@@ -59,6 +77,23 @@ class Order:
     """What stands behind `than`."""
     greater: set[str] = field(default_factory=set)
     """What stands before `than`."""
+
+    def begin(self) -> list[str]:
+        """Begin a phrase and return it."""
+        phrase: list[str] = []
+        self.phrases.append(phrase)
+        self.cast.append([])
+        return phrase
+
+    def add(self, row: Scan, at: int, word: str, *, topical: bool) -> None:
+        """Add a word, which stands at a place of `row` in its own form, to the phrase that was begun last."""
+        self.phrases[-1].append(word)
+        self.sequence.append(word)
+        self.content.append(topical)
+        if row.words[at] not in _PERSONS:
+            self.cast[-1].append(word)
+        if row.kinds[at] == "number" or row.words[at].startswith("letter-"):
+            self.fixed.add(word)
 
     def membership(self) -> list[str]:
         """Return each word with the preposition of its phrase."""
@@ -83,16 +118,15 @@ def order(row: Scan, stems: list[str], content: list[bool], *, known: set[str], 
             continue
         begins = at == 0 or _breaks(row, at) or word in HEADS or word in JOINTS or word in WH
         if begins or ((at in moments or _is_subject(row, at)) and not _is_begun(phrase)):
-            phrase = []
-            found.phrases.append(phrase)
+            phrase = found.begin()
+        if word in _PERSONS:
+            found.persons = True
+            found.cast[-1].append(_PERSONS[word])
         if word in _DROPPED or word in JOINTS or not stems[at] or word.endswith("n't"):
             continue
-        phrase.append(stems[at])
-        found.sequence.append(stems[at])
-        found.content.append(content[at])
+        found.add(row, at, stems[at], topical=content[at])
         if word in WH:
-            phrase = []
-            found.phrases.append(phrase)
+            phrase = found.begin()
     found.phrases = [phrase for phrase in found.phrases if phrase]
     _roles(found, row, stems, content, known)
     return found
@@ -127,7 +161,8 @@ def _is_subject(row: Scan, at: int) -> bool:
 
 def _breaks(row: Scan, at: int) -> bool:
     """Whether a mark ends the phrase before a word; in March 4, 2024 it does not."""
-    return row.gaps[at] >= COMMA and not (row.gaps[at] == COMMA and row.kinds[at] == "number")
+    listed = row.kinds[at] == "number" or row.words[at].startswith("letter-")
+    return row.gaps[at] >= COMMA and not (row.gaps[at] == COMMA and listed)
 
 
 def _roles(found: Order, row: Scan, stems: list[str], content: list[bool], known: set[str]) -> None:

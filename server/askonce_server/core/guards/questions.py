@@ -39,6 +39,9 @@ _ALONE = {
     "whom": ("who",),
     "whose": ("who",),
 }
+_HAPPENED = frozenset("did was were".split())
+_LOOSELY = ("how", "where", "why")
+"""How do I find it may ask for the place, how is it late for the reason; how did it sink for neither."""
 _VERBS = AUXILIARIES | {"to", "exactly", "else"}
 _BEFORE = frozenset("know tell me say explain understand ask and wondering you us about of".split())
 
@@ -66,7 +69,9 @@ def _sides(row: Scan, at: int) -> tuple[str, ...]:
         return ()  # a clause: when I pay by card
     if word != "how":
         return _ALONE.get(word, ())
-    sides = _HOW.get(following, ())
+    if following in _HAPPENED:
+        return ("how",)
+    sides = _HOW.get(following, _LOOSELY if following in AUXILIARIES else ())
     if following == "much" and words[at + 2 : at + 3] in (["time"], ["longer"]):
         return _HOW["long"]
     if following == "many" and at + 2 < len(words):

@@ -12,6 +12,8 @@ from askonce_server.core.guards.function_words import ADVERBS, FUNCTION, GENERIC
 from askonce_server.core.guards.lexicon import alternatives
 from askonce_server.core.guards.lexicon.actions import ACTIONS
 from askonce_server.core.guards.lexicon.qualities import QUALITIES
+from askonce_server.core.guards.manner import directions, is_inverted, limits, manner
+from askonce_server.core.guards.markings import Markings, markings
 from askonce_server.core.guards.names import Names, names
 from askonce_server.core.guards.negation import is_negative, negation, softeners
 from askonce_server.core.guards.order import Order, order, particles
@@ -58,6 +60,11 @@ class Reading(NamedTuple):
     """Verbs of every topic; in a text without content words, all that tell it from another such."""
     names: Names
     order: Order
+    markings: Markings
+    manner: set[Mention]
+    directions: set[Mention]
+    limits: set[str]
+    inverted: bool
 
 
 def read(text: str) -> Reading:
@@ -107,6 +114,11 @@ def read(text: str) -> Reading:
         small=[stem(word) for word in row.words if word in (GENERIC if words else _TELLING)],
         names=named,
         order=order(row, roots, content, known=things | named.keys.keys(), moments=_moments(row, counts)),
+        markings=markings(text, row),
+        manner=manner(row),
+        directions=directions(row, stems),
+        limits=limits(row),
+        inverted=is_inverted(row),
     )
 
 

@@ -35,7 +35,9 @@ class GuardSettings:
     order: bool = True
     """The same words stand in the same order; from, to and than have the same sides."""
     question: bool = True
-    """How much, when, where, why and who are no others."""
+    """How, when, where, why and who are no others, nor are can and must, all and some, if and unless."""
+    detail: bool = True
+    """Operators, case, quoted words and unseen characters are the same."""
     lexical: bool = True
     """At least one content word is shared."""
     swap: bool = True
@@ -65,6 +67,7 @@ ALL_OFF = GuardSettings(
     person=False,
     order=False,
     question=False,
+    detail=False,
     lexical=False,
     swap=False,
     template=False,

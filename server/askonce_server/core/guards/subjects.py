@@ -30,5 +30,25 @@ def person(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> boo
 
 
 def question(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
-    """Whether the texts ask for different kinds of answers."""
-    return differ(asked.questions, stored.questions)
+    """Whether the texts ask for different kinds of answers, or small words turn one around."""
+    if differ(asked.questions, stored.questions) or differ(asked.manner, stored.manner):
+        return True
+    turned = asked.words == stored.words and differ(asked.directions, stored.directions)
+    return turned or _limited(asked, stored)
+
+
+def _limited(asked: GuardFeatures, stored: GuardFeatures) -> bool:
+    """Whether the same is said of all and of a part."""
+    if asked.limits[1:] == stored.limits[1:]:
+        return False
+    return (asked.limits or (asked.bag,))[0] == (stored.limits or (stored.bag,))[0]
+
+
+def detail(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool:
+    """Whether what is written just so differs: marks, case, words that a text is about, unseen characters."""
+    return (
+        asked.marks != stored.marks
+        or asked.unseen != stored.unseen
+        or differ(asked.cases, stored.cases)
+        or bool(asked.just_so and stored.just_so and asked.just_so != stored.just_so)
+    )

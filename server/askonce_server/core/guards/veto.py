@@ -11,7 +11,7 @@ from askonce_server.core.guards.arrangement import order
 from askonce_server.core.guards.features import SCHEMA, GuardFeatures, features
 from askonce_server.core.guards.overlap import lexical, slot, strangers, swap, template
 from askonce_server.core.guards.settings import GuardSettings
-from askonce_server.core.guards.subjects import alternative, entity, person, question
+from askonce_server.core.guards.subjects import alternative, detail, entity, person, question
 from askonce_server.core.guards.truth import negation, polarity, prefix
 from askonce_server.core.reasons import DenyReason
 
@@ -30,6 +30,7 @@ _GUARDS: tuple[tuple[str, DenyReason, _Fires], ...] = (
     ("person", DenyReason.GUARD_ENTITY, person),
     ("order", DenyReason.GUARD_ORDER, order),
     ("question", DenyReason.GUARD_LEXICAL, question),
+    ("detail", DenyReason.GUARD_LEXICAL, detail),
     ("lexical", DenyReason.GUARD_LEXICAL, lexical),
     ("swap", DenyReason.GUARD_LEXICAL, swap),
     ("template", DenyReason.GUARD_LEXICAL, template),
