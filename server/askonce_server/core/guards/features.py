@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from askonce_server.core.guards.contrasts import Mention
 from askonce_server.core.guards.manner import LIMITS
@@ -138,7 +138,7 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
             bag=bag,
             sequence=sequence,
             phrases=sequence,
-            unseen=_hashed(token, "unseen:", [reading.markings.unseen] if reading.markings.unseen else []),
+            unseen=_one(reading.markings.unseen, token),
         )
     words = [token(f"w:{word}") for word in reading.words]
     known = dict(zip(reading.words, words, strict=True))
@@ -150,16 +150,7 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         negations=reading.negations,
         passive=order.passive,
         person=reading.person,
-        inverted=reading.inverted,
-        marks=_hashed(token, "m:", reading.markings.marks),
-        cases=_mentions(reading.markings.cases, token),
-        just_so=_hashed(token, "just so:", [reading.markings.material] if reading.markings.material else []),
-        unseen=_hashed(token, "unseen:", [reading.markings.unseen] if reading.markings.unseen else []),
-        manner=_mentions(reading.manner, token),
-        directions=_mentions(reading.directions, token),
-        limits=_limits(reading, token),
-        fixed=_hashed(token, "w:", order.fixed),
-        roles=_roles(order, token),
+        **_details(reading, token),
         numbers=_levels(counts.hard, token),
         ones=_levels(counts.vague, token),
         counted=_mentions(
@@ -194,6 +185,27 @@ def features_of(reading: Reading, token: Token) -> GuardFeatures:
         bag=bag,
         sequence=sequence,
     )
+
+
+def _details(reading: Reading, token: Token) -> dict[str, Any]:
+    """Return what small words and marks say."""
+    marks = reading.markings
+    return {
+        "inverted": reading.inverted,
+        "marks": _hashed(token, "m:", marks.marks),
+        "cases": _mentions(marks.cases, token),
+        "just_so": _one(marks.material, token),
+        "unseen": _one(marks.unseen, token),
+        "manner": _mentions(reading.manner, token),
+        "directions": _mentions(reading.directions, token),
+        "limits": _limits(reading, token),
+        "fixed": _hashed(token, "w:", reading.order.fixed),
+        "roles": _roles(reading.order, token),
+    }
+
+
+def _one(string: str, token: Token) -> Tokens:
+    return (token("just so:" + string),) if string else ()
 
 
 def _limits(reading: Reading, token: Token) -> Tokens:
