@@ -36,8 +36,8 @@ CALM_SECONDS = max(3.0, SECONDS / 20)
 MORE_FILES, MORE_THREADS = 16, 4 * CALLERS
 """What a worker that has served all callers may hold, beyond one that has just started: a thread for each of
 the calls that it had under way at once, those included whose callers had gone while it was paused."""
-LATE_SHARE = 0.02
-"""Of a machine that is too busy to run two workers for half a second."""
+LATE_SHARE = 0.05
+"""On a machine that may be too busy, for a moment, to run two workers: one call of each caller, and some."""
 DISTURBED = (
     "was killed by SIGKILL",
     "has not been heard of for 3 s: killing it",
