@@ -81,7 +81,7 @@ quality: install ## right and wrong semantic hits on labelled data (PAIRS="file 
 	$(BIN)/python -m benchmarks.quality.run $(PAIRS)
 
 clean: ## remove .venv and what tools left behind
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/out
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/out client/node/node_modules client/node/dist client/node/build
 
 # Everything below makes files that the targets above need.
 $(VENV)/.installed: pyproject.toml client/python/pyproject.toml .ci/constraints.txt

@@ -62,7 +62,7 @@ function credentialsOf(tls: Tls | undefined): ChannelCredentials {
   return credentials.createSsl(rootCertificates ?? null, privateKey ?? null, certificateChain ?? null);
 }
 
-/** Connections that calls take in turn. The first call connects. */
+/** Connections that calls take in turn. They are made at once, so that the first Lookup has its budget to itself. */
 export class Channels implements Transport {
   readonly #clients: Client[];
   #turn = 0;
@@ -72,6 +72,7 @@ export class Channels implements Transport {
     this.#clients = each.map(
       (target) => new Client(target, credentialsOf(tls), { ...channelOptionsFor(target), ...channelOptions }),
     );
+    for (const client of this.#clients) client.getChannel().getConnectivityState(true);
   }
 
   unary(path: string, request: Uint8Array, { deadline, metadata }: Along, done: Done): () => void {

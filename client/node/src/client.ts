@@ -99,7 +99,7 @@ export class AskOnce {
   readonly #lookups: Lookups;
   readonly #claims: Claims;
 
-  /** Makes a client of the sidecar at `target`, unix:///path or host:port. The first call connects. */
+  /** Makes a client of the sidecar at `target`, unix:///path or host:port, and begins to connect. */
   constructor(target: string, options: Options = {}) {
     const { channels = 1, log = console, propagate } = options;
     this.#budgetMs = positive("budgetMs", options.budgetMs ?? BUDGET_MS);
