@@ -194,7 +194,7 @@ class Config(Section):
     max_response: Annotated[Size, AfterValidator(Between(KIB, GIB))] = 3 * MIB
     """The greatest size of all bodies in the answer to a batch; hits beyond it become item errors."""
     max_in_flight_bytes: Annotated[Size, AfterValidator(Between(KIB, 16 * TIB))] = 256 * MIB
-    """The greatest size of all calls that are being worked on together."""
+    """The greatest size of all calls in work together; one above 64KiB counts five times, as it is read."""
     workers: Annotated[Count, Field(ge=1, le=64)] = 1
     """How many processes serve the store together; what bounds threads and memory holds for each of them."""
     threads: Annotated[Count, Field(ge=1, le=1024)] = 32

@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Lock
 from types import TracebackType
+from typing import Final
 
 MIN_WAITERS = 256
 """A reload may bring rules that let callers wait, and the threads for them are there from the start."""
 _SPARE_THREADS = 16
+_LIGHT_BYTES: Final = 64 << 10
+"""Calls up to this size weigh their own bytes: all threads together hold little of them."""
+_WEIGHT: Final = 5
+"""What a larger one weighs for each of its bytes: itself, and the 3.5 to 5 times as much that it takes while
+it is read and keyed (benchmarks/micro/parsing_memory.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Limits:
     max_request: int = 8 << 20
     max_response: int = 3 << 20
     max_in_flight_bytes: int = 256 << 20
+    """How much all calls may weigh together; see `weight`."""
 
     @property
     def pool(self) -> int:
@@ -76,8 +83,18 @@ class Permits:
         return _Held(self._storing, None)
 
     def bytes_in_flight(self, size: int) -> _Counted:
-        """Account for a request of `size` bytes. Gives False when too many are in flight already."""
-        return _Counted(self._bytes, size)
+        """Account for a request of `size` bytes, by its weight. Gives False when it has no room now."""
+        return _Counted(self._bytes, weight(size, self._bytes.most))
+
+
+def weight(size: int, most: int) -> int:
+    """Return how much of `most` bytes a call of `size` takes: about what it needs while it is worked on.
+
+    One that would fit by its own bytes alone is taken when nothing else is in flight.
+    """
+    if size <= _LIGHT_BYTES:
+        return size
+    return min(size * _WEIGHT, max(most, size))
 
 
 class _Semaphore(SimpleQueue[None]):
