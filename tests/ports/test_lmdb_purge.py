@@ -63,7 +63,7 @@ def test_a_purge_takes_no_longer_for_many_entries_and_gives_their_space_back(mak
     full = store.stats()
     assert store.reach([dim("acme")]).entries == 6_000
     times = [purge(store, "acme", number) for number in range(1, 6)]
-    assert min(times) < 10.0
+    assert min(times) < 50.0  # one by one they take hundreds, and a machine under load may take its time
     assert store.stats().unreachable == 6_000
     assert swept_within(store, 30)
     after = store.stats()
