@@ -411,7 +411,10 @@ def test_a_sidecar_that_does_not_say_that_it_lives_costs_a_second_and_not_a_minu
     with serving(f"unix://{sockets}/h.sock", health=True) as sidecar:
         script = sidecar.script
         script.hang("Lookup")
-        with ThreadPoolExecutor(7) as pool, askonce.AskOnce(sidecar.target, budget=20) as other:
+        with (
+            ThreadPoolExecutor(7) as pool,
+            askonce.AskOnce(sidecar.target, budget=20, coalescing=False) as other,
+        ):
             for _ in range(7):  # with the call below every thread of the sidecar hangs: no probe is answered
                 pool.submit(other.lookup, CHAT)
             until = time.monotonic() + 10

@@ -75,7 +75,7 @@ def test_a_rule_that_keys_otherwise_starts_cold_and_the_old_entries_stay_for_the
         ({"strategy": ["normalized"]}, "hit normalized"),
         ({"strategy": ["normalized", "exact"]}, "hit normalized"),
         ({"eligibility": {"sampling": "all"}}, "hit exact"),
-        ({"admission": {"max_body": "16"}}, "hit exact"),
+        ({"admission": {"max_body": "16"}}, "miss not_admitted"),
         ({"mode": "shadow"}, "miss"),
         ({"mode": "off"}, "bypass disabled"),
     ],

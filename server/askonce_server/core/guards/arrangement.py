@@ -22,20 +22,27 @@ def order(asked: GuardFeatures, stored: GuardFeatures, _: GuardSettings) -> bool
             return same
         if not same and (asked.inverted != stored.inverted or not _may_move(asked, stored)):
             return True
+    acted = (asked.inverted and stored.acting) or (asked.acting and stored.inverted)
+    if acted and asked.words == stored.words:
+        return True
     return _recast(asked, stored) or _crossed(asked, stored) or _compared(asked, stored)
 
 
 def _may_move(asked: GuardFeatures, stored: GuardFeatures) -> bool:
-    if asked.heads != stored.heads or asked.length > LONG_TEXT or len(asked.words) > _MAX_WORDS:
+    if (
+        (asked.heads, asked.denied) != (stored.heads, stored.denied)
+        or asked.length > LONG_TEXT
+        or len(asked.words) > _MAX_WORDS
+    ):
         return False
     difference = (asked.shape - stored.shape) & MASK
     steps = [(place(at) - place(at + 1)) & MASK for at in range(min(asked.length, _MAX_PLACES))]
-    names = set(asked.fixed).union(*asked.names)
+    fixed = set(asked.fixed).union(*asked.names)
     gaps = {
         (one - other) & MASK
         for one in asked.words
         for other in asked.words
-        if one != other and not (one in names and other in names)
+        if one != other and not (one in fixed and other in fixed)
     }
     return any(gap * step & MASK == difference for gap in gaps for step in steps)
 
@@ -44,7 +51,11 @@ def _recast(asked: GuardFeatures, stored: GuardFeatures) -> bool:
     """Whether people trade places, I, me and my being one: can my landlord evict me, can I evict him."""
     if not asked.roles or not stored.roles or asked.passive != stored.passive:
         return False
-    return asked.roles[0] == stored.roles[0] and not set(asked.roles[1:]) & set(stored.roles[1:])
+    return any(
+        asked.roles[at] == stored.roles[at]
+        and not set(asked.roles[at + 1 : at + 3]) & set(stored.roles[at + 1 : at + 3])
+        for at in (0, 3)
+    )
 
 
 def _crossed(asked: GuardFeatures, stored: GuardFeatures) -> bool:

@@ -14,7 +14,7 @@ from askonce_server.core.guards.reading import Reading, read
 from askonce_server.core.guards.settings import FRAMED_TEXT
 from askonce_server.core.guards.spelling import rough
 
-SCHEMA = 3
+SCHEMA = 4
 """Raised when features of an older version cannot be compared with new ones; word lists are part of it."""
 MAX_WORDS = 2048
 """Of a text with more content words only digests are kept, so that none but itself matches."""
@@ -51,6 +51,8 @@ class GuardFeatures(NamedTuple):
     person: bool = False
     inverted: bool = False
     """Whether who or what is asked for is an object."""
+    acting: bool = False
+    """Whether who or what is asked for is a subject."""
     numbers: Tokens = ()
     """Three tokens each: as said, less exactly, as a bare number."""
     ones: Tokens = ()
@@ -91,7 +93,10 @@ class GuardFeatures(NamedTuple):
     fixed: Tokens = ()
     """Numbers and letters, whose order says something."""
     roles: Tokens = ()
-    """With pronouns, digests of the words, in any order, in order, and of the phrases."""
+    """Of a text with pronouns, digests of its words in any order, in order, and of its phrases.
+
+    Twice: the second time all people but you are one.
+    """
     small: Tokens = ()
     """Verbs of every topic; in a text without content words, all that tell it from another such."""
     names: tuple[Tokens, ...] = ()
@@ -192,6 +197,7 @@ def _details(reading: Reading, token: Token) -> dict[str, Any]:
     marks = reading.markings
     return {
         "inverted": reading.inverted,
+        "acting": reading.acting,
         "marks": _hashed(token, "m:", marks.marks),
         "cases": _mentions(marks.cases, token),
         "just_so": _one(marks.material, token),
@@ -218,11 +224,15 @@ def _limits(reading: Reading, token: Token) -> Tokens:
 def _roles(order: Order, token: Token) -> Tokens:
     if not order.persons:
         return ()
-    words = [word for phrase in order.cast for word in phrase]
+    return (*_digests(order.cast, token), *_digests(order.people, token))
+
+
+def _digests(phrases: list[list[str]], token: Token) -> Tokens:
+    words = [word for phrase in phrases for word in phrase]
     return (
         token("cast:" + " ".join(sorted(words))),
         token("cast in order:" + " ".join(words)),
-        token("cast of phrases:" + "|".join(sorted(" ".join(phrase) for phrase in order.cast if phrase))),
+        token("cast of phrases:" + "|".join(sorted(" ".join(phrase) for phrase in phrases if phrase))),
     )
 
 

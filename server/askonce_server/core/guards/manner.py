@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from askonce_server.core.guards.contrasts import Mention
-from askonce_server.core.guards.function_words import ARTICLES, FILLERS, PRONOUNS
+from askonce_server.core.guards.function_words import ARTICLES, FILLERS, FUNCTION, PRONOUNS
 from askonce_server.core.guards.scan import COMMA, STOP, Scan
 
 _NEAR = 4
@@ -12,6 +12,9 @@ _PAST = frozenset("was were did had".split())
 _PRESENT = frozenset("is are am do does has have".split())
 _ALLOWED = frozenset("can could may might".split())
 _DUTIES = {"must": "must", "should": "should"}
+_ASKED = frozenset("who whom what which".split())
+_OF = frozenset("what which".split())
+_DOES = frozenset("do does did".split())
 _TIMED = frozenset("who when whos".split())
 _LINES = {
     "many": "all=all every everything everyone everybody each|some=some something someone somebody|most=most",
@@ -67,14 +70,23 @@ def limits(row: Scan) -> set[str]:
 
 
 def is_inverted(row: Scan) -> bool:
-    """Whether a question with who, what or which asks for an object: who did he see, not who saw him."""
+    """Whether a question with who, what or which asks for an object: who did the man see."""
     words = row.words
-    for at, word in enumerate(words[:-1]):
-        if word in {"who", "whom", "what"} and words[at + 1] in {"do", "does", "did"}:
-            return True
-        if word in {"which", "what"} and words[at + 2 : at + 3] in (["do"], ["does"], ["did"]):
-            return True
+    for at, word in enumerate(words):
+        if word in _ASKED:
+            ahead = words[at + 1 : at + (3 if word in _OF else 2)]
+            verb = next((at + 1 + step for step, one in enumerate(ahead) if one in _DOES), 0)
+            if verb and words[verb + 1 : verb + 2] and words[verb + 1] not in PRONOUNS:
+                return True
     return False
+
+
+def is_acting(row: Scan) -> bool:
+    """Whether a question with who, what or which asks for a subject: who saw the man."""
+    words = row.words
+    return not is_inverted(row) and any(
+        word in _ASKED and words[at + 1] not in FUNCTION for at, word in enumerate(words[:-1])
+    )
 
 
 def _object(row: Scan, at: int) -> int:

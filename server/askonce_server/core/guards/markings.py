@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from askonce_server.core.guards.contrasts import Mention
-from askonce_server.core.guards.scan import COMMA, Scan
+from askonce_server.core.guards.scan import COMMA, GLUED, Scan
 
 _MEMO = 1 << 14
 _MAX_MARKS = 128
@@ -25,13 +25,12 @@ _OPERATOR = re.compile(
     | \b(?:[A-F]|AB|O|[A-Z][a-z])[+-](?![\w+-])      # blood groups, grades, ions
     | \d(?:'(?!\w)|")(?=[\s,.;?!)]|$)                # feet and inches
     | [\[(]\s*-?\d+\s*,\s*-?\d+\s*[\])]              # intervals
-    | (?<=\s)[.?$^|~&>](?=\s)                        # a mark as a word
+    | (?<=\s)[.?$^|~](?=\s)                        # a mark as a word
     | \[[^\s\]]-[^\s\]]\][+*?]?                      # classes of a regular expression
     """,
     re.VERBOSE,
 )
 _HAS_OPERATOR = re.compile(r"[^\w\s.,;:'’]|\s[.]\s|\d'")
-_MIXED = re.compile(r"(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/]+")
 _LONG_CODE = 4
 """Letters up to which the case of each is part of a code, such as a unit or a symbol."""
 _CAPITONYMS = frozenset("it who us aids".split())
@@ -63,6 +62,8 @@ _WORD = re.compile(r"[^\s?!.,;:\"“”«»„()]+")
 _CASED = re.compile(
     r"\b(?:(?:upper|lower)\s?case|ascii|unicode|base64|decode|encode|capitali\w+|equal\w*)\b", re.IGNORECASE
 )
+_JUNCTIONS = frozenset("and or xor nand nor".split())
+_TRUTHS = frozenset("true false".split())
 _JOINER, _NON_JOINER, _PRESENTATION = "\u200d", "\u200c", "\ufe00-\ufe0f"
 _UNSEEN = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -91,7 +92,7 @@ def markings(text: str, row: Scan) -> Markings:
         if _HAS_OPERATOR.search(text)
         else []
     )
-    marks += _letters(row)
+    marks += _letters(row) + _junctions(row)
     if len(marks) > _MAX_MARKS:
         marks = [" ".join(marks)]
     return Markings(marks, _cases(text, row), _material(text), unseen(text))
@@ -137,16 +138,36 @@ def _letters(row: Scan) -> list[str]:
     return found
 
 
+def _junctions(row: Scan) -> list[str]:
+    """Return what joins letters and truths: a and b, a or b."""
+    return [
+        word
+        for at, word in enumerate(row.words[:-1])
+        if word in _JUNCTIONS and at and _is_operand(row, at - 1) and _is_operand(row, at + 1)
+    ]
+
+
+def _is_operand(row: Scan, at: int) -> bool:
+    return len(row.forms[at]) == 1 or row.words[at] in _TRUTHS
+
+
 def _cases(text: str, row: Scan) -> set[Mention]:
     if text.islower() or text.isupper():
         return set()
     found = set()
     for at, form in enumerate(row.forms):
         side = _case(form) if row.kinds[at] == "word" else ""
+        side = side or (form if _is_code(row, at) else "")
         if side and not (form.istitle() and (at == 0 or row.gaps[at] >= COMMA)):
             line = f"case:{form.lower()}"
             found.add(Mention(line, f"{line}={side}"))
     return found
+
+
+def _is_code(row: Scan, at: int) -> bool:
+    """Whether a word of mixed case runs on into digits."""
+    form, numeric = row.forms[at], row.kinds[at + 1 : at + 2] == ["number"]
+    return numeric and row.gaps[at + 1] == GLUED and form not in {form.lower(), form.upper(), form.title()}
 
 
 @lru_cache(_MEMO)
@@ -163,9 +184,7 @@ def _case(form: str) -> str:
         return form
     if len(form) <= _LONG_CODE and not form.istitle() and low[-1] != "s":
         return form
-    return (
-        form if not form.isupper() and any(one.isdigit() for one in form) and _MIXED.fullmatch(form) else ""
-    )
+    return ""
 
 
 def _material(text: str) -> str:

@@ -78,6 +78,13 @@ class Order:
     greater: set[str] = field(default_factory=set)
     """What stands before `than`."""
 
+    @property
+    def people(self) -> list[list[str]]:
+        """The cast, all of whom are one."""
+        return [
+            ["i" if word in _PERSONS and word != "you" else word for word in phrase] for phrase in self.cast
+        ]
+
     def begin(self) -> list[str]:
         """Begin a phrase and return it."""
         phrase: list[str] = []
@@ -136,7 +143,7 @@ def particles(row: Scan) -> dict[int, int]:
     """Return where each verb has its particle: behind it or at the end of its clause, turn the light off."""
     found = {}
     for at, word in enumerate(row.words):
-        if stem(word) not in _PHRASAL:
+        if stem(word) not in _PHRASAL or (at and row.words[at - 1] in ARTICLES):
             continue
         for place in range(at + 1, min(at + _NEAR, len(row.words))):
             if row.gaps[place] >= COMMA:

@@ -12,7 +12,7 @@ from askonce_server.core.guards.function_words import ADVERBS, FUNCTION, GENERIC
 from askonce_server.core.guards.lexicon import alternatives
 from askonce_server.core.guards.lexicon.actions import ACTIONS
 from askonce_server.core.guards.lexicon.qualities import QUALITIES
-from askonce_server.core.guards.manner import directions, is_inverted, limits, manner
+from askonce_server.core.guards.manner import directions, is_acting, is_inverted, limits, manner
 from askonce_server.core.guards.markings import Markings, markings
 from askonce_server.core.guards.names import Names, names
 from askonce_server.core.guards.negation import is_negative, negation, softeners
@@ -65,6 +65,7 @@ class Reading(NamedTuple):
     directions: set[Mention]
     limits: set[str]
     inverted: bool
+    acting: bool
 
 
 def read(text: str) -> Reading:
@@ -119,6 +120,7 @@ def read(text: str) -> Reading:
         directions=directions(row, stems),
         limits=limits(row),
         inverted=is_inverted(row),
+        acting=is_acting(row),
     )
 
 

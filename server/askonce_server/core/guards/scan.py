@@ -160,7 +160,9 @@ def _spell_letters(row: Scan) -> None:
     """Tell the letter A from the article where other letters stand as names, and the x of 2 x 3."""
     letters = any(word.startswith("letter-") for word in row.words)
     for at, form in enumerate(row.forms):
-        if form == "A" and (letters or _is_letter_a(row, at)):
+        if (form == "A" and (letters or _is_letter_a(row, at))) or (
+            form == "a" and letters and _ends(row, at)
+        ):
             row.words[at] = "letter-a"
         elif (
             row.words[at] == "x"
@@ -168,6 +170,11 @@ def _spell_letters(row: Scan) -> None:
             and row.kinds[at + 1 : at + 2] == ["number"]
         ):
             row.words[at] = "times"
+
+
+def _ends(row: Scan, at: int) -> bool:
+    """Whether a mark follows, as it never does an article."""
+    return at + 1 == len(row.gaps) or row.gaps[at + 1] >= COMMA
 
 
 def _is_letter_a(row: Scan, at: int) -> bool:

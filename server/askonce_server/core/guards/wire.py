@@ -9,7 +9,7 @@ from askonce_server.core.guards.features import SCHEMA, GuardFeatures, Tokens
 
 _HEAD = struct.Struct("<BIHB")
 """Schema, length, negations, flags."""
-_FLAGS = ("passive", "person", "sampled", "inverted")
+_FLAGS = ("passive", "person", "sampled", "inverted", "acting")
 _DIGESTS = ("bag", "sequence", "phrases", "heads", "rest", "shape")
 _COUNT = struct.Struct("<H")
 _MAX_COUNT = 0xFFFF
