@@ -91,8 +91,8 @@ def comparable(decision):
 def test_a_batch_and_single_calls_agree(gateway, tenant):
     asked = [
         *numbered(tenant, 5),
-        describe(tenant, turns("spaced  out")),
-        describe(tenant, turns("spaced out")),
+        describe(tenant, turns("wide  apart")),
+        describe(tenant, turns("wide apart")),
         describe(tenant, stream=True),
         describe(""),
         describe(tenant, params={}),
