@@ -10,6 +10,7 @@ What it does otherwise is said by `POST /control`, for the calls that come after
      "status": 500,              answers with this status and an error
      "latency": 0.2,             waits so many seconds before it answers
      "pace": 0.01,               and so many between the events of a stream
+     "linger": 5,                and so many before it ends a stream whose last event is sent
      "finish": "length",         ends with this finish reason, as an answer that was cut or filtered
      "cut_after": 3,             breaks off after so many events, or in the middle of a document
      "error_after": 3,           sends an error into the stream after so many events, and ends it
@@ -161,6 +162,7 @@ class Handler(BaseHTTPRequestHandler):
                 break
             self.chunk(frame)
             time.sleep(how.get("pace", 0))
+        time.sleep(how.get("linger", 0))
         self.wfile.write(b"0\r\n\r\n")
 
     def chunk(self, text: str) -> None:

@@ -262,22 +262,46 @@ def test_a_stream_with_an_error_in_it_is_not_stored(gateway, text, path):
     assert len(gateway.calls) == 2
 
 
+LAST_EVENTS = {
+    CHAT: b"data: [DONE]\n\n",
+    RESPONSES: b"event: response.completed",
+    MESSAGES: b"event: message_stop",
+}
+
+
 def test_a_caller_that_goes_in_mid_stream_ends_the_call_and_the_next_one_gets_a_fresh_answer(gateway, text):
     gateway.provider.behave(pace=0.05)
-    body = json.dumps({**gateway.chat(text), "stream": True}).encode()
-    host, port = gateway.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port))) as caller:
-        head = (
-            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-acme\r\nContent-Length: {len(body)}"
-        )
-        caller.sendall(head.encode() + b"\r\n\r\n" + body)
-        assert b"data:" in read_until(caller, b"data:")
+    body = {**gateway.chat(text), "stream": True}
+    leave_at(gateway, CHAT, body, b"data:")
     gateway.provider.behave()
-    answer = gateway.post(CHAT, {**gateway.chat(text), "stream": True})
+    answer = gateway.post(CHAT, body)
     assert b"Answer 2" not in answer.data  # word by word, so not in one piece
     assert answer.data.endswith(b"data: [DONE]\n\n")
     assert len(gateway.calls) == 2
-    assert gateway.post(CHAT, {**gateway.chat(text), "stream": True}).data == answer.data
+    assert gateway.post(CHAT, body).data == answer.data
+
+
+@GENERATING
+def test_a_caller_that_goes_at_the_last_event_has_had_the_whole_answer(gateway, text, path):
+    gateway.provider.behave(linger=5)
+    body = {**bodies(text)[path], "stream": True}
+    leave_at(gateway, path, body, LAST_EVENTS[path])
+    assert LAST_EVENTS[path] in gateway.post(path, body).data
+    assert len(gateway.calls) == 1
+
+
+def leave_at(gateway, path, body, mark):
+    """Ask for a stream, and go as soon as `mark` and the end of its event have come."""
+    raw = json.dumps(body).encode()
+    host, port = gateway.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as caller:
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-acme\r\nContent-Length: {len(raw)}"
+        )
+        caller.sendall(head.encode() + b"\r\n\r\n" + raw)
+        data = read_until(caller, mark)
+        while b"\n\n" not in data[data.index(mark) :]:
+            data += caller.recv(4096)
 
 
 def read_until(connection, mark):

@@ -181,12 +181,17 @@ func (c *call) forward(claim *askonce.Claim) error {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	c.describeDecision(claim.Decision)
-	recorded, whole := c.tee(answer)
-	if !whole {
-		return nil // the provider broke off, the caller has gone, or it is too large: nothing is stored
-	}
+	recorded, brokeOff := c.tee(answer)
 	response := c.endpoint.read(answer.StatusCode, recorded)
-	if c.stream && !response.StreamComplete {
+	whole := brokeOff == nil
+	if c.stream {
+		whole = response.StreamComplete // callers leave at the last event, which may be before the provider's end
+	}
+	if brokeOff != nil && !whole {
+		// A part of the answer is sent. Ending the connection is all that tells the caller so.
+		panic(http.ErrAbortHandler)
+	}
+	if !whole || len(recorded) > mostAnswerBytes {
 		return nil
 	}
 	response.CostUSD = route.cost(response.Usage)

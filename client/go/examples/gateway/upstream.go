@@ -58,8 +58,9 @@ func (c *call) ask(route Route) (*http.Response, error) {
 	return c.gateway.client.Do(request)
 }
 
-// tee hands an answer on while it comes and returns it, and whether it came whole, to a caller who was there.
-func (c *call) tee(answer *http.Response) ([]byte, bool) {
+// tee hands an answer on while it comes and returns it, up to a little more than mostAnswerBytes. Its error says why it
+// ended early: the provider broke off, or the caller has gone.
+func (c *call) tee(answer *http.Response) ([]byte, error) {
 	for name, values := range answer.Header {
 		if !keptHeaders[name] {
 			c.w.Header()[name] = values
@@ -76,7 +77,7 @@ func (c *call) tee(answer *http.Response) ([]byte, bool) {
 				recorded.Write(piece[:n])
 			}
 			if _, gone := c.w.Write(piece[:n]); gone != nil {
-				return nil, false
+				return recorded.Bytes(), gone
 			}
 			if c.stream {
 				_ = flush()
@@ -84,10 +85,9 @@ func (c *call) tee(answer *http.Response) ([]byte, bool) {
 		}
 		switch {
 		case err == io.EOF:
-			return recorded.Bytes(), recorded.Len() <= mostAnswerBytes && c.r.Context().Err() == nil
+			return recorded.Bytes(), c.r.Context().Err()
 		case err != nil:
-			// A part of the answer is sent. Ending the connection is all that tells the caller so.
-			panic(http.ErrAbortHandler)
+			return recorded.Bytes(), err
 		}
 	}
 }

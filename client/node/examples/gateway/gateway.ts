@@ -133,9 +133,12 @@ class Call {
       throw new Refusal(502, "no provider can be reached");
     });
     describeDecision(this.reply, claim.decision);
-    const whole = await tee(answer, this.reply, signal);
-    const response = whole && this.endpoint.read(answer.status, whole);
-    if (response !== undefined && (!asked.stream || response.streamComplete)) {
+    const { kept, brokeOff } = await tee(answer, this.reply, signal);
+    const response = kept && this.endpoint.read(answer.status, kept);
+    // Callers leave at the last event of a stream, which may be before the provider's end.
+    const whole = asked.stream ? response?.streamComplete === true : brokeOff === undefined;
+    if (brokeOff !== undefined && !whole) throw brokeOff;
+    if (response !== undefined && whole) {
       // The caller has its answer and does not wait for the cache.
       claim.storeAsync({
         ...response,

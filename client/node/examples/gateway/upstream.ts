@@ -79,25 +79,31 @@ function callTarget(
   return fetch(provider.url + path, { method: "POST", headers, body, signal, redirect: "manual" });
 }
 
-/**
- * Hands an answer on while it comes and returns it, or undefined when it is too large to be kept. Rejects when it broke
- * off, or when the caller has gone. It leaves the last word, `end`, to its caller.
- */
-export async function tee(
-  answer: Response,
-  reply: ServerResponse,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
+/** An answer as far as it was handed on. */
+export interface Teed {
+  /** Undefined when it is too large to be kept. */
+  kept: Uint8Array | undefined;
+  /** Why it ended early: the provider broke off, or the caller has gone. */
+  brokeOff: unknown;
+}
+
+/** Hands an answer on while it comes. It leaves the last word, `end`, to its caller. */
+export async function tee(answer: Response, reply: ServerResponse, signal: AbortSignal): Promise<Teed> {
   for (const [name, value] of answer.headers) if (!keptHeaders.includes(name)) reply.setHeader(name, value);
   reply.writeHead(answer.status);
   reply.flushHeaders();
-  const kept: Uint8Array[] = [];
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += piece.length;
-    if (bytes <= MOST_ANSWER_BYTES) kept.push(piece);
-    if (!reply.write(piece)) await once(reply, "drain", { signal });
+  let brokeOff: unknown;
+  try {
+    for await (const piece of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += piece.length;
+      if (bytes <= MOST_ANSWER_BYTES) pieces.push(piece);
+      if (!reply.write(piece)) await once(reply, "drain", { signal });
+    }
+    signal.throwIfAborted();
+  } catch (thrown) {
+    brokeOff = thrown;
   }
-  signal.throwIfAborted();
-  return bytes <= MOST_ANSWER_BYTES ? Buffer.concat(kept) : undefined;
+  return { kept: bytes <= MOST_ANSWER_BYTES ? Buffer.concat(pieces) : undefined, brokeOff };
 }
