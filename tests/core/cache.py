@@ -61,7 +61,7 @@ class Cache:
         self.clock, self.tallies = Clock(), Tallies()
         self.tokens, self.leases = FillTokens(b"k" * 32), LocalLeases()
         driver = Driver(self.entries, models or no_models())
-        shared = Shared(
+        self.shared = shared = Shared(
             driver=driver,
             guard_token=GuardKey(b"g" * 32),
             clock=self.clock,

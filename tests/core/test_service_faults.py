@@ -10,6 +10,7 @@ import pytest
 from askonce_server.core.reasons import BypassReason, Matcher, Mode, Outcome, RefusalReason
 from askonce_server.core.rules import RuleMode
 from askonce_server.ports import StoreUnavailable
+from askonce_server.service.call import Call
 from askonce_server.service.lookup import Asked
 from askonce_server.service.tallies import total
 from askonce_server.store import MemoryEntryStore
@@ -26,7 +27,7 @@ def test_every_decision_is_counted_exactly_once():
     cache.lookup(said("hi"), mode=Mode.BYPASS)
     cache.lookup(said("hi"), mode=Mode.REFRESH)
     cache.lookup(descriptor(scope={}))
-    cache.lookups.give_up(BypassReason.OVER_BUDGET)
+    cache.lookups.give_up(BypassReason.OVER_BUDGET, Call())
     cache.clock.now = NOW + HOUR
     cache.lookup(said("hi"))
     counts = cache.tallies.snapshot()

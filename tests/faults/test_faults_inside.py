@@ -89,7 +89,6 @@ FAULTS = {
     "a bug in converting": lambda s, m: m.setattr(convert, "asked", fail),
     "a bug in encoding": lambda s, m: m.setattr(encode, "decision", fail),
     "a bug in signing": lambda s, m: m.setattr(s._servicer._tokens, "sign", fail),
-    "no randomness": lambda s, m: m.setattr(s._servicer, "_randomness", None),
     "a recursion too deep": lambda s, m: m.setattr(lookup, "decide", _recurse),
     "no memory": lambda s, m: m.setattr(lookup, "decide", _no_memory),
 }
@@ -133,6 +132,15 @@ def test_the_sidecar_goes_on_as_if_nothing_had_been(server, monkeypatch, fault):
     asked = describe("after", turns(f"{fault}, later"))
     server.gateway.fill(asked)
     assert verdict(server.gateway.ask(asked)) == "hit exact"
+
+
+def test_a_decision_stands_when_no_id_can_be_drawn_for_it(server, monkeypatch):
+    monkeypatch.setattr(server.sidecar._servicer, "_randomness", None)
+    asked = describe("no randomness", turns("no randomness"))
+    server.gateway.fill(asked)
+    found = [server.gateway.ask(asked) for _ in range(2)]
+    assert [verdict(one) for one in found] == ["hit exact"] * 2
+    assert [len(one) for one in {one.decision_id for one in found}] == [32, 32]
 
 
 STORE_FAULTS = {

@@ -9,13 +9,16 @@ from askonce_server.core.decision import Decision
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import Outcome
 from askonce_server.rpc.status import TooLarge, item_error
+from askonce_server.service.call import Call
 from askonce_server.service.lookup import identity
 
 
 class BatchOfDecisions:
     """The results of one batch, added in the order of its items."""
 
-    def __init__(self, message: Callable[[Decision], decision_pb2.Decision], *, max_response: int) -> None:
+    def __init__(
+        self, message: Callable[[Decision, Call], decision_pb2.Decision], *, max_response: int
+    ) -> None:
         """Encode decisions with `message`; their bodies take `max_response` bytes together at most."""
         self._message = message
         self._limit = max_response
@@ -28,15 +31,15 @@ class BatchOfDecisions:
         """Add an item that could not be decided."""
         self.response.results.add(error=item_error(error))
 
-    def add(self, decision: Decision, plan: Plan | None) -> bool:
-        """Add the decision on `plan`, which is None where it could not be made; return whether it has room.
+    def add(self, decision: Decision, call: Call) -> bool:
+        """Add a decision, on `call.plan` unless it could not be made; return whether it has room.
 
         Without room the item becomes an error: it is no decision then, and is not counted as one. Whoever
         asks again singly gets one, and that one is counted.
         """
         index = len(self.response.results)
-        message = self._message(decision)
-        same = _identity(decision, plan)
+        message = self._message(decision, call)
+        same = _identity(decision, call.plan)
         first = self._firsts.setdefault(same, index) if same is not None else index
         if first in self._left_out:
             return self._leave_out(index, self._left_out[first])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.patience import Caller, in_time
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
+from askonce_server.service.call import Call
 from askonce_server.service.driver import CutOff
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Turn
@@ -75,15 +77,17 @@ class DecisionServicer:
 
     def lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a Lookup. A decision that still holds takes no permit: giving it again costs no more."""
+        call = Call(self._decision_id())
         self._check_size(raw)
-        decision = self._again(raw)
+        decision = self._again(raw, call)
         if decision is None:
             with self._permits.bytes_in_flight(len(raw)) as fits:
-                decision = self._decide(raw, context, fits=fits and in_time(context))
-        return self._response(decision)
+                decision = self._decide(raw, context, call, fits=fits and in_time(context))
+        return self._response(decision, call)
 
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
+        began_ns = time.perf_counter_ns()
         self._check_size(raw)
         caller = Caller(context, lambda: items)
         with self._permits.bytes_in_flight(len(raw)) as room:
@@ -91,8 +95,9 @@ class DecisionServicer:
             request = parse(decision_service_pb2.BatchLookupRequest, raw, requests=validate.BATCH_ITEMS)
             validate.batch(len(items := request.items))
             with self._permits.lookup(lambda: caller.patience() if fits else 0.0) as held:
+                calls = [Call(self._decision_id(), began_ns) for _ in items]
                 able = fits and held
-                response = self._batch(items, caller.cut_off) if able else self._batch_given_up(items)
+                response = self._batch(items, calls, caller.cut_off) if able else self._batch_given_up(calls)
             return response.SerializeToString()
 
     def store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
@@ -139,24 +144,24 @@ class DecisionServicer:
         if len(raw) > limit:
             raise TooLarge("the request", size=len(raw), limit=limit, setting="max_request")
 
-    def _again(self, raw: bytes) -> Decision | None:
+    def _again(self, raw: bytes, call: Call) -> Decision | None:
         """Return the decision that the same request led to before, where it still holds."""
         plan = self._memo.get(raw, self._lookups.rules)
-        return None if plan is None else self._lookups.again(plan)
+        return None if plan is None else self._lookups.again(plan, call)
 
-    def _decide(self, raw: bytes, context: grpc.ServicerContext, *, fits: bool) -> Decision:
+    def _decide(self, raw: bytes, context: grpc.ServicerContext, call: Call, *, fits: bool) -> Decision:
         """Decide one lookup. Raises MalformedRequest; a fault inside is a bypass."""
         try:
             caller = Caller(context, lambda: (parse(decision_service_pb2.LookupRequest, raw),))
             with self._permits.lookup(lambda: caller.patience() if fits else 0.0) as held:
                 begun = self._lookups.begin(self._plan(raw), caller.cut_off) if fits and held else None
             if begun is None:
-                return self._lookups.give_up(BypassReason.OVER_BUDGET)
-            decision = self._lookups.end(begun, self._turn(context), caller.cut_off)
+                return self._lookups.give_up(BypassReason.OVER_BUDGET, call)
+            decision = self._lookups.end(begun, self._turn(context), caller.cut_off, call)
         except MalformedRequest:
             raise
         except Exception as error:
-            return self._failed(error)
+            return self._failed(error, call)
         if decision.lease_holder and not context.is_active():
             self._lookups.let_go(decision)
         return decision
@@ -165,10 +170,17 @@ class DecisionServicer:
         caller = Caller(context)  # waiting for another's answer comes on top of the budget
         return Turn(partial(self._permits.look_again, caller.patience), caller.left)
 
-    def _failed(self, error: Exception) -> Decision:
+    def _decision_id(self) -> str:
+        try:
+            return self._randomness.token(_ID_BYTES).hex()
+        except Exception as error:
+            self._faults.record("drawing an id", error)
+            return uuid4().hex
+
+    def _failed(self, error: Exception, call: Call) -> Decision:
         """Return, and count, the bypass that a fault inside leads to."""
         self._faults.record("lookup", error)
-        return self._lookups.give_up(BypassReason.STORE_FAILED)
+        return self._lookups.give_up(BypassReason.STORE_FAILED, call)
 
     def _plan(
         self,
@@ -191,46 +203,48 @@ class DecisionServicer:
         return plan
 
     def _batch(
-        self, items: Sequence[decision_service_pb2.LookupRequest], by: CutOff
+        self, items: Sequence[decision_service_pb2.LookupRequest], calls: Sequence[Call], by: CutOff
     ) -> decision_service_pb2.BatchLookupResponse:
         allowance = Allowance()
-        plans = [self._plan_item(item, allowance) for item in items]
+        plans = [self._plan_item(item, allowance, call) for item, call in zip(items, calls, strict=True)]
         try:
             decided = iter(self._lookups.lookup_all([one for one in plans if isinstance(one, Plan)], by))
         except Exception as error:
-            plans = [self._failed(error) if isinstance(one, Plan) else one for one in plans]
+            plans = [
+                self._failed(error, call) if isinstance(one, Plan) else one
+                for one, call in zip(plans, calls, strict=True)
+            ]
         batch = BatchOfDecisions(self._message, max_response=self._limits.max_response)
-        for plan in plans:
+        for plan, call in zip(plans, calls, strict=True):
             if isinstance(plan, MalformedRequest):
                 batch.add_error(plan)
             elif not isinstance(plan, Plan):
-                batch.add(plan, None)
-            elif batch.add(decision := next(decided), plan):
-                self._lookups.count(decision)
+                batch.add(plan, call)
+            elif batch.add(decision := next(decided), call):
+                self._lookups.count(decision, call)
             else:
                 self._lookups.let_go(decision)
         return batch.response
 
-    def _batch_given_up(
-        self, items: Sequence[decision_service_pb2.LookupRequest]
-    ) -> decision_service_pb2.BatchLookupResponse:
+    def _batch_given_up(self, calls: Sequence[Call]) -> decision_service_pb2.BatchLookupResponse:
         response = decision_service_pb2.BatchLookupResponse()
-        for _ in items:
-            given_up = self._lookups.give_up(BypassReason.OVER_BUDGET)
-            response.results.add(decision=self._message(given_up))
+        for call in calls:
+            given_up = self._lookups.give_up(BypassReason.OVER_BUDGET, call)
+            response.results.add(decision=self._message(given_up, call))
         return response
 
     def _plan_item(
-        self, item: decision_service_pb2.LookupRequest, allowance: Allowance
+        self, item: decision_service_pb2.LookupRequest, allowance: Allowance, call: Call
     ) -> Plan | Decision | MalformedRequest:
         try:
-            return self._plan(item.SerializeToString(), item, allowance)
+            call.plan = self._plan(item.SerializeToString(), item, allowance)
         except MalformedRequest as malformed:
             return malformed
         except TooDense:
-            return self._lookups.give_up(BypassReason.TOO_LARGE)
+            return self._lookups.give_up(BypassReason.TOO_LARGE, call)
         except Exception as error:
-            return self._failed(error)
+            return self._failed(error, call)
+        return call.plan
 
     def _admit(self, item: decision_service_pb2.StoreRequest, room: Allowance, *, able: bool) -> Admitted:
         """Judge one answer. Raises MalformedRequest; a fault inside is a refusal."""
@@ -254,30 +268,29 @@ class DecisionServicer:
         except TooDense:
             return Admitted(RefusalReason.TOO_LARGE)
 
-    def _response(self, decision: Decision) -> bytes:
+    def _response(self, decision: Decision, call: Call) -> bytes:
         candidate = decision.candidate
         try:
             if decision.encoded is not None and candidate is not None and candidate.body is not None:
-                return hits.response(decision, decision_id=self._randomness.token(_ID_BYTES).hex())
-            response = decision_service_pb2.LookupResponse(decision=self._fields(decision))
+                return hits.response(decision, decision_id=call.decision_id)
+            response = decision_service_pb2.LookupResponse(decision=self._fields(decision, call))
             return response.SerializeToString()
         except Exception as error:
-            fields = self._failed_fields(decision, error)
+            fields = self._failed_fields(decision, call, error)
             return decision_service_pb2.LookupResponse(decision=fields).SerializeToString()
 
-    def _message(self, decision: Decision) -> decision_pb2.Decision:
+    def _message(self, decision: Decision, call: Call) -> decision_pb2.Decision:
         try:
-            return decision_pb2.Decision(**self._fields(decision))
+            return decision_pb2.Decision(**self._fields(decision, call))
         except Exception as error:
-            return decision_pb2.Decision(**self._failed_fields(decision, error))
+            return decision_pb2.Decision(**self._failed_fields(decision, call, error))
 
-    def _fields(self, decision: Decision) -> dict[str, Any]:
+    def _fields(self, decision: Decision, call: Call) -> dict[str, Any]:
         token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
-        decision_id = self._randomness.token(_ID_BYTES).hex()
-        return encode.decision(decision, decision_id=decision_id, fill_token=token)
+        return encode.decision(decision, decision_id=call.decision_id, fill_token=token)
 
-    def _failed_fields(self, decision: Decision, error: Exception) -> dict[str, Any]:
+    def _failed_fields(self, decision: Decision, call: Call, error: Exception) -> dict[str, Any]:
         """Return what stands in for a decision that cannot be encoded; it was counted as what it was."""
         self._faults.record("encoding a decision", error)
         self._lookups.let_go(decision)
-        return encode.failed(decision_id=uuid4().hex)
+        return encode.failed(decision_id=call.decision_id)

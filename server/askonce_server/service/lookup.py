@@ -24,6 +24,7 @@ from askonce_server.core.requirements import (
 )
 from askonce_server.core.rules import Rule, first_match
 from askonce_server.ports import ReadView
+from askonce_server.service.call import Call
 from askonce_server.service.content import read
 from askonce_server.service.driver import CutOff, never
 from askonce_server.service.flight import Turn
@@ -86,7 +87,7 @@ class LookupService:
             more=self._shared.driver.models.violations,
         )
 
-    def again(self, plan: Plan) -> Decision | None:
+    def again(self, plan: Plan, call: Call) -> Decision | None:
         """Return, and count, what was decided before over the same rows; None: decide. Never raises."""
         try:
             earlier = self._shared.driver.recall(plan)
@@ -97,12 +98,15 @@ class LookupService:
             self._shared.faults.record("lookup", error)
             return None
         if decision is not None:
-            self.count(decision)
+            call.plan = plan
+            self.count(decision, call)
         return decision
 
-    def lookup(self, plan: Plan, cut_off: CutOff = never, turn: Turn = _AT_ONCE) -> Decision:
+    def lookup(
+        self, plan: Plan, cut_off: CutOff = never, turn: Turn = _AT_ONCE, call: Call | None = None
+    ) -> Decision:
         """Decide one lookup, and count it. Never raises."""
-        return self.end(self.begin(plan, cut_off), turn, cut_off)
+        return self.end(self.begin(plan, cut_off), turn, cut_off, call or Call())
 
     def begin(self, plan: Plan, cut_off: CutOff = never) -> Begun:
         """Decide one lookup as far as nobody has to be waited for. Never raises.
@@ -111,7 +115,7 @@ class LookupService:
         """
         return Begun(plan, self._shared.flight.leases.mark(), self._decide(plan, cut_off))
 
-    def end(self, begun: Begun, turn: Turn, cut_off: CutOff = never) -> Decision:
+    def end(self, begun: Begun, turn: Turn, cut_off: CutOff, call: Call) -> Decision:
         """Wait for whoever fills the same, where the caller will; count the decision. Never raises.
 
         No permit is to be held: what work there is takes one by `turn`.
@@ -121,7 +125,8 @@ class LookupService:
             decision = self._shared.flight.wait(
                 decision, plan, turn, mark=begun.mark, look=lambda anew: self._decide(anew, cut_off)
             )
-        self.count(decision)
+        call.plan = plan
+        self.count(decision, call)
         return decision
 
     def let_go(self, decision: Decision) -> None:
@@ -145,15 +150,20 @@ class LookupService:
             for plan, end in zip(plans, ended, strict=True)
         ]
 
-    def give_up(self, reason: BypassReason) -> Decision:
+    def give_up(self, reason: BypassReason, call: Call) -> Decision:
         """Return, and count, the bypass of a lookup that could not be taken up. Never raises."""
         decision = bypass(reason, None, now_ms=0)  # nothing in it has an age
-        self.count(decision)
+        self.count(decision, call)
         return decision
 
-    def count(self, decision: Decision) -> None:
-        """Count a decision of `lookup_all` that reaches its caller. Never raises."""
+    def count(self, decision: Decision, call: Call) -> None:
+        """Count a decision that reaches its caller, as those of `lookup_all` do later. Never raises."""
         self._shared.tallies.decided(decision)
+        for watch in self._shared.watches:
+            try:
+                watch.decided(decision, call)
+            except Exception as error:
+                self._shared.faults.record("watching a decision", error)
 
     def _decide(self, plan: Plan, cut_off: CutOff) -> Decision:
         now_ms = self._shared.clock.now_ms()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from askonce_server.core.guards import Token
 from askonce_server.core.rules import Rule
 from askonce_server.ports import Clock
+from askonce_server.service.call import Watch
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
@@ -26,3 +27,5 @@ class Shared:
     flight: Flight
     tallies: Tallies
     faults: FaultLog
+    watches: Sequence[Watch] = ()
+    """Who is told of each decision besides."""
