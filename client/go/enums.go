@@ -205,6 +205,7 @@ const (
 	RefusalPersonalized           RefusalReason = 30
 	RefusalTimeSensitive          RefusalReason = 31
 	RefusalNoMatcher              RefusalReason = 32
+	RefusalExpired                RefusalReason = 33
 )
 
 // localReasons are the names of what happens before or instead of an answer of the sidecar.

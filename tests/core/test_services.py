@@ -9,6 +9,7 @@ import pytest
 from askonce_server.core.density import Allowance
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.reasons import DenyReason, Matcher, Mode, Outcome, RefusalReason
+from askonce_server.core.rules import Stale
 from askonce_server.service.lookup import Asked, identity, plan_for
 from askonce_server.service.store import Admitted, Filed
 from core.builders import HOUR, NOW, descriptor, plan, response, rule, said
@@ -88,6 +89,21 @@ def test_age_counts_from_the_providers_call_or_else_from_the_lookup():
     assert cache.lookup(said("hi"), max_age_ms=7 * SECOND - 1).deny_reason is DenyReason.TOO_OLD
     cache.file(token, request_start_ms=NOW + 5 * SECOND)
     assert cache.lookup(said("hi"), max_age_ms=2 * SECOND).outcome is Outcome.HIT
+
+
+@pytest.mark.parametrize(("age", "refusal"), [(9_999, None), (10_000, RefusalReason.EXPIRED)])
+def test_an_answer_that_is_older_than_its_ttl_is_refused(age, refusal):
+    cache = Cache(rule(ttl_ms=10_000))
+    wanted = descriptor()
+    assert cache.fill(wanted, request_start_ms=NOW - age).refusal is refusal
+    assert cache.lookup(wanted).outcome is (Outcome.HIT if refusal is None else Outcome.MISS)
+
+
+def test_an_answer_that_may_be_served_stale_is_stored_past_its_ttl():
+    cache = Cache(rule(ttl_ms=10_000, stale=Stale(while_revalidate_ms=5_000)))
+    assert cache.fill(said("old"), request_start_ms=NOW - 15_000).refusal is RefusalReason.EXPIRED
+    assert cache.fill(said("stale"), request_start_ms=NOW - 14_999).refusal is None
+    assert cache.lookup(said("stale")).stale
 
 
 def test_results_of_a_batch_keep_their_order():

@@ -89,6 +89,7 @@ export const refusalReasons = [
   "personalized",
   "time_sensitive",
   "no_matcher",
+  "expired",
 ] as const;
 
 /** The matcher that a candidate or an entry belongs to. */

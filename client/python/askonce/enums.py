@@ -223,3 +223,4 @@ class RefusalReason(_OpenEnum):
     PERSONALIZED = 30
     TIME_SENSITIVE = 31
     NO_MATCHER = 32
+    EXPIRED = 33

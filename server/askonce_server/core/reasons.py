@@ -115,3 +115,4 @@ class RefusalReason(IntEnum):
     PERSONALIZED = 30
     TIME_SENSITIVE = 31
     NO_MATCHER = 32
+    EXPIRED = 33

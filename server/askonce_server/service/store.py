@@ -221,9 +221,10 @@ def _admit(
     if dense:
         return RefusalReason.TOO_LARGE
     by_descriptor = isinstance(filed.source, Descriptor)
-    return write(
+    wanted = write(
         grant, rule, response, facts, ttl_ms=filed.ttl_ms, now_ms=now_ms, by_descriptor=by_descriptor
     )
+    return wanted if wanted.remove_ms > now_ms else RefusalReason.EXPIRED
 
 
 def _look_into(grant: Grant, response: Response) -> AnswerFacts:

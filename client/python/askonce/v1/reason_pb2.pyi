@@ -87,6 +87,7 @@ class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REFUSAL_REASON_PERSONALIZED: _ClassVar[RefusalReason]
     REFUSAL_REASON_TIME_SENSITIVE: _ClassVar[RefusalReason]
     REFUSAL_REASON_NO_MATCHER: _ClassVar[RefusalReason]
+    REFUSAL_REASON_EXPIRED: _ClassVar[RefusalReason]
 BYPASS_REASON_UNSPECIFIED: BypassReason
 BYPASS_REASON_NO_RULE: BypassReason
 BYPASS_REASON_DISABLED: BypassReason
@@ -162,3 +163,4 @@ REFUSAL_REASON_UNREPRESENTABLE_CONTENT: RefusalReason
 REFUSAL_REASON_PERSONALIZED: RefusalReason
 REFUSAL_REASON_TIME_SENSITIVE: RefusalReason
 REFUSAL_REASON_NO_MATCHER: RefusalReason
+REFUSAL_REASON_EXPIRED: RefusalReason

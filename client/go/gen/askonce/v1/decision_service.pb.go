@@ -935,7 +935,8 @@ type UpstreamResponse struct {
 	FallbackUsed bool `protobuf:"varint,14,opt,name=fallback_used,json=fallbackUsed,proto3" json:"fallback_used,omitempty"`
 	// Identifies the request in the gateway's words; a later hit carries it. Up to 256 bytes.
 	SourceRequestId string `protobuf:"bytes,15,opt,name=source_request_id,json=sourceRequestId,proto3" json:"source_request_id,omitempty"`
-	// Is when the request to the provider began. The answer's age counts from it. Absent: from the Lookup.
+	// Is when the request to the provider began. The answer's age counts from it. Absent: from the Lookup. An answer
+	// whose ttl is over by then is refused, EXPIRED; a time in the future counts as now.
 	RequestStartTime *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=request_start_time,json=requestStartTime,proto3" json:"request_start_time,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

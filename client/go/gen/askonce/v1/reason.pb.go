@@ -352,6 +352,8 @@ const (
 	// The descriptor cannot be cached by any matcher of the rule, for example white space that matters under
 	// a strategy of `normalized` alone.
 	RefusalReason_REFUSAL_REASON_NO_MATCHER RefusalReason = 32
+	// The answer's ttl, counted from the start of its request, is over already.
+	RefusalReason_REFUSAL_REASON_EXPIRED RefusalReason = 33
 )
 
 // Enum value maps for RefusalReason.
@@ -390,6 +392,7 @@ var (
 		30: "REFUSAL_REASON_PERSONALIZED",
 		31: "REFUSAL_REASON_TIME_SENSITIVE",
 		32: "REFUSAL_REASON_NO_MATCHER",
+		33: "REFUSAL_REASON_EXPIRED",
 	}
 	RefusalReason_value = map[string]int32{
 		"REFUSAL_REASON_UNSPECIFIED":             0,
@@ -425,6 +428,7 @@ var (
 		"REFUSAL_REASON_PERSONALIZED":            30,
 		"REFUSAL_REASON_TIME_SENSITIVE":          31,
 		"REFUSAL_REASON_NO_MATCHER":              32,
+		"REFUSAL_REASON_EXPIRED":                 33,
 	}
 )
 
@@ -507,7 +511,7 @@ const file_askonce_v1_reason_proto_rawDesc = "" +
 	"\x18DENY_REASON_STREAM_SHAPE\x10\x0f\x12\x1a\n" +
 	"\x16DENY_REASON_TOOL_CALLS\x10\x10\x12\x17\n" +
 	"\x13DENY_REASON_REFRESH\x10\x11\x12\x1c\n" +
-	"\x18DENY_REASON_NOT_ADMITTED\x10\x12*\xf3\b\n" +
+	"\x18DENY_REASON_NOT_ADMITTED\x10\x12*\x8f\t\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dREFUSAL_REASON_UPSTREAM_ERROR\x10\x01\x12\x1c\n" +
@@ -542,7 +546,8 @@ const file_askonce_v1_reason_proto_rawDesc = "" +
 	"&REFUSAL_REASON_UNREPRESENTABLE_CONTENT\x10\x1d\x12\x1f\n" +
 	"\x1bREFUSAL_REASON_PERSONALIZED\x10\x1e\x12!\n" +
 	"\x1dREFUSAL_REASON_TIME_SENSITIVE\x10\x1f\x12\x1d\n" +
-	"\x19REFUSAL_REASON_NO_MATCHER\x10 B?Z=github.com/askonce/askonce/client/go/gen/askonce/v1;askoncev1b\x06proto3"
+	"\x19REFUSAL_REASON_NO_MATCHER\x10 \x12\x1a\n" +
+	"\x16REFUSAL_REASON_EXPIRED\x10!B?Z=github.com/askonce/askonce/client/go/gen/askonce/v1;askoncev1b\x06proto3"
 
 var (
 	file_askonce_v1_reason_proto_rawDescOnce sync.Once

@@ -518,7 +518,8 @@ export type UpstreamResponse = Message<"askonce.v1.UpstreamResponse"> & {
   sourceRequestId: string;
 
   /**
-   * Is when the request to the provider began. The answer's age counts from it. Absent: from the Lookup.
+   * Is when the request to the provider began. The answer's age counts from it. Absent: from the Lookup. An answer
+   * whose ttl is over by then is refused, EXPIRED; a time in the future counts as now.
    *
    * @generated from field: google.protobuf.Timestamp request_start_time = 16;
    */
