@@ -36,9 +36,6 @@ def test_little_is_not_nothing(body):
 @pytest.mark.parametrize(
     "body",
     [
-        b"hello",
-        b"<html>502</html>",
-        b"\x89PNG\r\n\x1a\n\x00\xff",
         b"[1, 2]",
         b"7",
         b'{"id": "x"}',
@@ -48,6 +45,15 @@ def test_little_is_not_nothing(body):
 )
 def test_what_is_not_understood_claims_nothing(pair, body):
     assert look(body, pair) == NOTHING
+    assert look(body, pair, stream=True) == NOTHING
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("body", [b"hello", b"<html>502</html>", b"\x89PNG\r\n\x1a\n\x00\xff"])
+def test_what_is_said_to_be_json_and_is_none_is_no_answer(pair, body):
+    assert look(body, pair) == AnswerFacts(error=True)
+    assert look(body, pair, content_type="application/problem+JSON; charset=utf-8").error
+    assert look(body, pair, content_type="application/octet-stream") == NOTHING
     assert look(body, pair, stream=True) == NOTHING
 
 
