@@ -34,6 +34,7 @@ from askonce_server.rpc.drain import drain
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
+from askonce_server.rpc.pem import PemFiles
 from askonce_server.rpc.permits import MIN_WAITERS, Limits
 from askonce_server.service.admin import AdminService
 from askonce_server.service.driver import Driver
@@ -251,7 +252,7 @@ class Sidecar:
             credentials = (
                 None
                 if address.private or tls is None
-                else Certificates(tls.cert, tls.key, tls.client_ca).credentials()
+                else Certificates(PemFiles(tls.cert, tls.key, tls.client_ca)).credentials()
             )
             lock = bind(server, str(address), credentials=credentials)
             if lock is not None:

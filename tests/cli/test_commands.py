@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import trustme
 import typer.main
 
 from askonce_server.cli.root import app
@@ -99,8 +100,15 @@ class TestConfigCheck:
         ran = askonce("config", "check", "none.yaml")
         assert (ran.code, ran.out) == (1, "none.yaml: cannot be read: No such file or directory\n")
 
-    def test_a_good_file_shows_its_rules_and_notes(self, askonce):
-        ran = askonce("config", "check", GOOD / "everything.yaml")
+    def test_a_good_file_shows_its_rules_and_notes(self, askonce, tmp_path):
+        authority = trustme.CA()
+        issued = authority.issue_cert("localhost")
+        issued.cert_chain_pems[0].write_to_path(tmp_path / "tls.crt")
+        issued.private_key_pem.write_to_path(tmp_path / "tls.key")
+        authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+        file = tmp_path / "askonce.yaml"
+        file.write_text((GOOD / "everything.yaml").read_text().replace("/etc/askonce", str(tmp_path)))
+        ran = askonce("config", "check", file)
         assert (ran.code, ran.err) == (0, "")
         lines = ran.out.splitlines()
         assert lines[0].split() == ["rule", "matches", "mode", "strategy", "scope", "ttl"]
@@ -118,6 +126,27 @@ class TestConfigCheck:
         assert "listens for operators on unix:///run/askonce-admin/admin.sock" in lines
         assert "keeps up to 2GB in memory" in lines
         assert "note: rules[1].scope: is empty: everybody shares the answers of this rule" in lines
+
+    def test_certificates_that_cannot_be_used_are_named_with_the_mend(self, askonce, tmp_path):
+        cert, key, absent = (tmp_path / name for name in ("cert.pem", "key.pem", "absent.pem"))
+        trustme.CA().issue_cert("a").cert_chain_pems[0].write_to_path(cert)
+        trustme.CA().issue_cert("b").private_key_pem.write_to_path(key)
+        tls = f"tls: {{cert: {cert}, key: {key}, client_ca: {absent}}}"
+        admin = f"admin: {{listen: unix:///a.sock, tls: {{cert: {absent}, key: {key}, client_ca: {key}}}}}"
+        file = tmp_path / "askonce.yaml"
+        file.write_text(f"listen: 0.0.0.0:50051\n{tls}\n{admin}\n")
+        ran = askonce("config", "check", file)
+        missing = f"{absent} cannot be read (no such file or directory): put it there, readable to the server"
+        pair = f"the certificate in {cert} and the key in {key} cannot be used together (key values mismatch)"
+        mend = "give a certificate with its own key, both in PEM, the key without a password"
+        nobody = f"no authorities can be read from {key} (no certificate or crl found)"
+        assert ran.out.splitlines() == [
+            f"{file}: tls.client_ca: {missing}",
+            f"{file}: tls.key: {pair}: {mend}",
+            f"{file}: admin.tls.cert: {missing}",
+            f"{file}: admin.tls.client_ca: {nobody}: put their certificates there, in PEM",
+        ]
+        assert (ran.code, ran.err) == (1, "4 problems\n")
 
     def test_without_a_file_the_default_and_the_environment_count(self, askonce, monkeypatch, tmp_path):
         assert f"keeps up to 2GiB in {tmp_path}/.local/state/askonce" in askonce("config", "check").out

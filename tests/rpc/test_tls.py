@@ -130,7 +130,7 @@ def test_until_new_files_belong_together_the_old_ones_serve(secured, caplog):
         said = [line for line in caplog.messages if "TLS goes on with the old certificate" in line]
         assert len(said) == 3, "once for each fault, not at each handshake"
         assert "key values mismatch" in said[0]
-        assert "No such file or directory" in said[-1]
+        assert "no such file or directory" in said[-1]
         replace(secured.key, new_key)
         assert ask(server, renewed) == "miss"
 

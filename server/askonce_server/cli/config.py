@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from askonce_server.config.model import Config
     from askonce_server.config.problems import Problem
 
 config = typer.Typer(help="Check and describe the configuration.", no_args_is_help=True)
@@ -32,7 +33,8 @@ File = Annotated[
 def check(file: File = None) -> int:
     """Name every mistake in a file, one a line, and exit with 1; without mistakes, show its rules.
 
-    Variables of the environment count, as they do for `askonce serve`. Keys that the file points at are read.
+    Variables of the environment count, as they do for `askonce serve`. Keys and
+    certificates that the file points at are read.
 
     Example: `askonce config check askonce.yaml`
     """
@@ -44,10 +46,23 @@ def check(file: File = None) -> int:
         checked = load(file, os.environ)
     except ConfigError as error:
         return _refused(error.problems)
-    if problems := key_problems(checked, os.environ, origin="" if file is None else str(file)):
+    origin = "" if file is None else str(file)
+    if problems := [*key_problems(checked, os.environ, origin=origin), *_tls_problems(checked, origin)]:
         return _refused(problems)
     rules_table.show(checked)
     return 0
+
+
+def _tls_problems(checked: Config, origin: str) -> Iterator[Problem]:
+    """Go through what is wrong with the files of certificates, as the machine is now."""
+    from askonce_server.config.problems import Problem
+    from askonce_server.rpc.pem import PemFiles
+
+    admin = None if checked.admin is None else checked.admin.tls
+    for path, tls in (("tls", checked.tls), ("admin.tls", admin)):
+        if tls is not None:
+            for fault in PemFiles(tls.cert, tls.key, tls.client_ca).faults():
+                yield Problem(f"{path}.{fault.setting}", str(fault), origin)
 
 
 def _refused(problems: Sequence[Problem]) -> int:

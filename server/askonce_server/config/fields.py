@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from fnmatch import translate
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
 
@@ -116,6 +118,19 @@ def read_patterns(value: object) -> object:
     return read_list(value)
 
 
+_SET = re.compile(r"\[!?+\]?+[^\]]*\]")
+"""A set of a glob as `fnmatch` finds it: a `]` that comes first stands for itself."""
+
+
+def glob(value: str) -> str:
+    """Return `value`. Raises ValueError for a glob that would match something else than it looks like."""
+    if "[" in _SET.sub("", value):
+        raise ValueError(f"{value!r} has a [ that no ] closes: close it, or write [[] for the sign itself")
+    if "(?!)" in translate(value):
+        raise ValueError(f"{value!r} matches nothing: a range in it runs backwards, write it as in [a-z]")
+    return value
+
+
 def read_path(value: object) -> Path:
     """Return a path, `~` replaced by the home folder. Raises ValueError."""
     if isinstance(value, Path):
@@ -216,8 +231,9 @@ Texts = Annotated[
     AfterValidator(distinct),
     WithJsonSchema(one_or_many(TEXT_SCHEMA)),
 ]
+Glob = Annotated[Text, AfterValidator(glob)]
 Patterns = Annotated[
-    tuple[Text, ...],
+    tuple[Glob, ...],
     Kind("pattern or list of patterns"),
     BeforeValidator(read_patterns),
     AfterValidator(distinct),

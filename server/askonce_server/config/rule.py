@@ -14,6 +14,7 @@ from askonce_server.config.fields import (
     NAME_SCHEMA,
     Between,
     Count,
+    Glob,
     Kind,
     Name,
     Patterns,
@@ -57,9 +58,9 @@ class MatchSection(Section):
     """Models of the upstream that will be called (`served`)."""
     stream: Switch | None = None
     """Whether the request asks for a stream."""
-    attributes: dict[Text, Text] = Field(default_factory=dict)
+    attributes: dict[Text, Glob] = Field(default_factory=dict)
     """Attributes that must be there, each with a pattern for its value."""
-    scope: dict[Text, Text] = Field(default_factory=dict)
+    scope: dict[Text, Glob] = Field(default_factory=dict)
     """Scope dims that must be there, each with a pattern for its value."""
 
 

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import logging
-import ssl
 from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
 import grpc
 
+from askonce_server.rpc.pem import PemFiles, Unusable
 from askonce_server.rpc.sockets import ListenError
 
-_State: TypeAlias = tuple[tuple[int, int, int, int], ...]
+_FileState: TypeAlias = tuple[int, int, int, int]
+_State: TypeAlias = tuple[_FileState | None, ...]
 _log = logging.getLogger("askonce")
 
 
-class Unusable(Exception):
-    """The files cannot be used; the message names one, and what is wrong."""
-
-
 class Certificates:
-    """The certificate chain and key at `cert` and `key`, and the authorities of clients at `client_ca`.
+    """The certificate chain and key of a listener, and the authorities of its clients.
 
-    All are PEM files. They are looked at whenever a client connects: new ones are taken when they belong
-    together, and as long as they do not, the old ones are served. Connections that are open stay as they are.
+    The files are looked at whenever a client connects: new ones are taken when they belong together, and as
+    long as they do not, the old ones are served. Connections that are open stay as they are.
     """
 
-    def __init__(self, cert: Path, key: Path, client_ca: Path | None) -> None:
-        self._cert = cert
-        self._key = key
-        self._client_ca = client_ca
+    def __init__(self, files: PemFiles) -> None:
+        self._files = files
         self._lock = Lock()
         self._seen: _State = ()
         self._problem: str | None = None
@@ -40,12 +35,12 @@ class Certificates:
         try:
             self._seen = self._state()
             first = self._read()
-        except Unusable as unusable:
-            raise ListenError(f"cannot listen with TLS: {unusable}") from unusable
+        except (OSError, Unusable) as fault:
+            raise ListenError(f"cannot listen with TLS: {fault}") from fault
         return grpc.dynamic_ssl_server_credentials(
             first,
             self._changed,  # type: ignore[arg-type]  # None: as before
-            require_client_authentication=self._client_ca is not None,
+            require_client_authentication=self._files.client_ca is not None,
         )
 
     def _changed(self) -> grpc.ServerCertificateConfiguration | None:
@@ -64,45 +59,26 @@ class Certificates:
                     _log.error("TLS goes on with the old certificate: %s", error)
                 return None
             self._seen, self._problem = state, None
-            _log.info("TLS has a new certificate, from %s", self._cert)
+            _log.info("TLS has a new certificate, from %s", self._files.cert)
             return read
 
     def _state(self) -> _State:
-        """Return what changes when a file does. Raises Unusable."""
-        state = []
-        for path in (self._cert, self._key, self._client_ca):
-            if path is None:
-                continue
-            try:
-                found = path.stat()
-            except OSError as error:
-                raise Unusable(f"{error.strerror} ({path})") from error
-            state.append((found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size))
-        return tuple(state)
+        """Return what changes when a file does, or goes away."""
+        return tuple(_state_of(path) for path in self._files.named().values())
 
     def _read(self) -> grpc.ServerCertificateConfiguration:
-        """Read the files and try them, since the transport would take any. Raises Unusable."""
-        try:
-            pair = (self._key.read_bytes(), self._cert.read_bytes())
-            authorities = None if self._client_ca is None else self._client_ca.read_bytes()
-        except OSError as error:
-            raise Unusable(f"{error.strerror} ({error.filename})") from error
-        trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        try:
-            # Nobody is asked for the password of a key that has one: it cannot be used.
-            trial.load_cert_chain(self._cert, self._key, password=bytes)
-        except (OSError, ValueError) as error:
-            text = f"the certificate in {self._cert} and the key in {self._key} cannot be used together"
-            raise Unusable(f"{text} ({_why(error)})") from error
-        if self._client_ca is not None:
-            try:
-                trial.load_verify_locations(self._client_ca)
-            except (OSError, ValueError) as error:
-                text = f"no authorities can be read from {self._client_ca}"
-                raise Unusable(f"{text} ({_why(error)})") from error
+        """Read the files and try them. Raises Unusable and OSError."""
+        for fault in self._files.faults():
+            raise fault
+        files = self._files
+        pair = (files.key.read_bytes(), files.cert.read_bytes())
+        authorities = None if files.client_ca is None else files.client_ca.read_bytes()
         return grpc.ssl_server_certificate_configuration([pair], root_certificates=authorities)
 
 
-def _why(error: Exception) -> str:
-    reason = getattr(error, "reason", None)
-    return str(reason).lower().replace("_", " ") if reason else "not PEM, or encrypted"
+def _state_of(path: Path) -> _FileState | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None  # reading it says why
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
