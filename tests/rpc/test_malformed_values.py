@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from askonce.v1 import descriptor_pb2
 from rpc.answers import answer
-from rpc.replies import malformed, refused, verdict
+from rpc.replies import filed, malformed, refused, verdict
 from rpc.requests import describe, request, seconds, target
 
 INVALID_DURATIONS = [
@@ -88,6 +88,26 @@ def test_a_start_time_that_is_none_is_refused(gateway, tenant, moment):
 def test_a_cost_is_an_amount(gateway, tenant, cost):
     found = malformed(lambda: gateway.store(describe(tenant), answer(cost_usd=cost)))
     assert set(found) == {"response.cost_usd"}
+
+
+@pytest.mark.parametrize(
+    "value", ["text/html\r\nSet-Cookie: a=b", "application/json\n", "\0", "a\tb", "\x7f", "text/\x85"]
+)
+def test_a_media_type_that_would_end_the_header_that_it_is_sent_in_is_refused(gateway, tenant, value):
+    named = malformed(lambda: gateway.store(describe(tenant), answer(content_type=value)))
+    assert set(named) == {"response.content_type"}
+    assert "control characters" in named["response.content_type"]
+    token = gateway.ask(describe(tenant)).fill_token
+    assert set(malformed(lambda: gateway.store(token, answer(content_type=value)))) == {
+        "response.content_type"
+    }
+    assert verdict(gateway.ask(describe(tenant))) == "miss"
+
+
+@pytest.mark.parametrize("value", ["", "application/json; charset=utf-8", 'text/plain; title="Größe\u2028"'])
+def test_any_other_media_type_is_kept(gateway, tenant, value):
+    assert filed(gateway.store(describe(tenant), answer(content_type=value))) == "stored"
+    assert gateway.ask(describe(tenant)).candidate.body.content_type == value
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
+from unicodedata import category
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -79,6 +80,7 @@ def store(message: decision_service_pb2.StoreRequest, violations: list[Violation
     response = message.response
     if not message.HasField("response"):
         violations.append(Violation("response", "is required"))
+    _header_value("response.content_type", response.content_type, violations)
     _labels(
         violations,
         ("response.source_request_id", response.source_request_id),
@@ -150,6 +152,13 @@ def _labels(violations: list[Violation], *labels: tuple[str, str]) -> None:
     for path, value in labels:
         if (size := _size(value)) > LABEL_BYTES:
             violations.append(Violation(path, f"has {size} bytes; at most {LABEL_BYTES}"))
+
+
+def _header_value(path: str, value: str, violations: list[Violation]) -> None:
+    """Check what gateways send on as a header: a line break there would end it."""
+    if not value.isprintable() and any(category(sign) == "Cc" for sign in value):
+        text = "has control characters; send the media type alone, such as application/json"
+        violations.append(Violation(path, text))
 
 
 def _map(path: str, entries: Mapping[str, str], violations: list[Violation]) -> None:

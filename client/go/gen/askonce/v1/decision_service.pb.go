@@ -907,7 +907,7 @@ type UpstreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Holds the body to be replayed, unchanged.
 	Body []byte `protobuf:"bytes,1,opt,name=body,proto3" json:"body,omitempty"`
-	// Is the media type of the body.
+	// Is the media type of the body, up to 256 bytes without control characters.
 	ContentType string `protobuf:"bytes,2,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
 	// Is the provider's HTTP status. Outside 200 to 299, 0 included, nothing is stored.
 	StatusCode int32 `protobuf:"varint,3,opt,name=status_code,json=statusCode,proto3" json:"status_code,omitempty"`

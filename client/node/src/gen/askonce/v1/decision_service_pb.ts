@@ -420,7 +420,7 @@ export type UpstreamResponse = Message<"askonce.v1.UpstreamResponse"> & {
   body: Uint8Array;
 
   /**
-   * Is the media type of the body.
+   * Is the media type of the body, up to 256 bytes without control characters.
    *
    * @generated from field: string content_type = 2;
    */

@@ -353,7 +353,8 @@ export enum RefusalReason {
   UNSPECIFIED = 0,
 
   /**
-   * The provider answered with a status outside 200 to 299, or none was given.
+   * The provider answered with a status outside 200 to 299, or none was given; or the body tells of an error, or is
+   * said to be JSON and is none, as the page of a proxy.
    *
    * @generated from enum value: REFUSAL_REASON_UPSTREAM_ERROR = 1;
    */
