@@ -36,6 +36,8 @@ def test_little_is_not_nothing(body):
 @pytest.mark.parametrize(
     "body",
     [
+        b"hello",
+        b"\x89PNG\r\n\x1a\n\x00\xff",
         b"[1, 2]",
         b"7",
         b'{"id": "x"}',
@@ -49,12 +51,12 @@ def test_what_is_not_understood_claims_nothing(pair, body):
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("body", [b"hello", b"<html>502</html>", b"\x89PNG\r\n\x1a\n\x00\xff"])
-def test_what_is_said_to_be_json_and_is_none_is_no_answer(pair, body):
-    assert look(body, pair) == AnswerFacts(error=True)
-    assert look(body, pair, content_type="application/problem+JSON; charset=utf-8").error
-    assert look(body, pair, content_type="application/octet-stream") == NOTHING
-    assert look(body, pair, stream=True) == NOTHING
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("content_type", ["application/json", "text/html", ""])
+@pytest.mark.parametrize("body", [b"<html>502</html>", b"\n<!DOCTYPE html>\n<p>Sign in", b"<?xml ?><Error/>"])
+def test_the_page_of_a_proxy_is_no_answer(pair, body, stream, content_type):
+    assert look(body, pair, stream=stream, content_type=content_type) == AnswerFacts(error=True)
+    assert look(body, ("gemini", "chat"), stream=stream, content_type=content_type) == NOTHING
 
 
 @pytest.mark.parametrize("pair", [*PAIRS, ("gemini", "chat")])

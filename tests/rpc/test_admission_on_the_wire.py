@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from askonce.v1 import decision_pb2, decision_service_pb2, reason_pb2
 from rpc.answers import answer, answer_for, chat_body, chat_stream, storing, streamed
@@ -36,6 +37,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     *((f"status {code}", {"status_code": code}, "upstream_error") for code in (500, 503, -1, 2**31 - 1)),
     ("an error in spite of its status", {"body": dumps({"error": {"message": "no"}})}, "upstream_error"),
+    ("the page of a proxy", {"body": b"<html>Sign in</html>", "content_type": "text/html"}, "upstream_error"),
     ("length", {"finish_reasons": ["length"]}, "truncated"),
     ("max_tokens", {"finish_reasons": ["max_tokens"]}, "truncated"),
     ("incomplete", {"finish_reasons": ["incomplete"]}, "truncated"),
@@ -72,6 +74,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("half a target", {"served": target("openai", "")}, "served_mismatch"),
     ("a fallback", {"fallback_used": True}, "fallback_served"),
     ("a fallback of another model", {"fallback_used": True, "served": target(model="x")}, "served_mismatch"),
+    ("an answer of 1970", {"request_start_time": Timestamp(seconds=1)}, "expired"),
     ("one byte too much", {"body": b'"' + b"x" * (2**20 - 1) + b'"'}, "too_large"),
     ("a nested body of 5 MB", {"body": dumps({"a": [{"b": ["x" * 50] * 10}] * 8000})}, "too_large"),
 ]

@@ -189,7 +189,8 @@ def test_after_expiry_a_new_answer_is_served(gateway, clock):
     assert b"new" in found.candidate.body.data
 
 
-def test_a_token_is_good_for_an_hour_strictly(gateway, clock):
+def test_a_token_is_good_for_an_hour_strictly(start, clock):
+    gateway = start(rules=[{"id": "long", "ttl": "2h"}]).gateway
     one, other = gateway.ask(describe("a")), gateway.ask(describe("b"))
     clock.advance(3_599_999)
     assert filed(gateway.store(one.fill_token)) == "stored"
@@ -200,8 +201,8 @@ def test_a_token_is_good_for_an_hour_strictly(gateway, clock):
 def test_an_answer_whose_time_was_over_when_it_came_is_not_served(gateway, clock):
     token = gateway.ask(describe()).fill_token
     clock.advance(100_000)
-    gateway.store(token)
-    assert verdict(gateway.ask(describe())).startswith("miss")
+    assert filed(gateway.store(token)) == "expired"
+    assert verdict(gateway.ask(describe())) == "miss"
 
 
 @pytest.mark.parametrize("jump", [-3600, 3600])

@@ -18,6 +18,8 @@ __all__ = ["AnswerFacts", "inspect"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OPENING = (b"{", b"[")
+_MARKUP = b"<"
+"""Begins the page of a proxy or a captive portal, and no answer of an endpoint that is known here."""
 _EMPTY_DOCUMENTS = frozenset({b"", b"null", b"{}", b"[]", b'""'})
 
 
@@ -52,10 +54,7 @@ def inspect(dialect: str, endpoint: str, *, stream: bool, content_type: str, bod
     try:
         facts = _read_events(reader, body) if events else reader.document(orjson.loads(body))
     except orjson.JSONDecodeError:
-        if events:
-            return AnswerFacts()
-        cut = body[:1] in _OPENING
-        return AnswerFacts(cut=cut, error=not cut and not stream and _is_said_to_be_json(content_type))
+        return AnswerFacts(cut=not events and body[:1] in _OPENING, error=body.startswith(_MARKUP))
     except NotUnderstood:
         return AnswerFacts()
     if events == stream:
@@ -69,12 +68,6 @@ def _read_events(reader: _Reader, body: bytes) -> AnswerFacts:
     events = chunks(body)
     first = next(events, None)
     return AnswerFacts(terminal=False) if first is None else reader.stream(chain((first,), events))
-
-
-def _is_said_to_be_json(content_type: str) -> bool:
-    """Whether a body should have been JSON, which the page of a proxy is not."""
-    kind = content_type.partition(";")[0].strip().lower()
-    return kind.endswith(("/json", "+json"))
 
 
 def _is_empty(body: bytes) -> bool:

@@ -286,7 +286,7 @@ const (
 	// Is not used in a refusal.
 	RefusalReason_REFUSAL_REASON_UNSPECIFIED RefusalReason = 0
 	// The provider answered with a status outside 200 to 299, or none was given; or the body tells of an error, or is
-	// said to be JSON and is none, as the page of a proxy.
+	// markup where the endpoint answers JSON or events, as the page of a proxy.
 	RefusalReason_REFUSAL_REASON_UPSTREAM_ERROR RefusalReason = 1
 	// A choice did not come to its end, for example finish reason `length`, or no finish reason was given.
 	RefusalReason_REFUSAL_REASON_TRUNCATED RefusalReason = 2

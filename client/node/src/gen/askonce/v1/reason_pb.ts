@@ -354,7 +354,7 @@ export enum RefusalReason {
 
   /**
    * The provider answered with a status outside 200 to 299, or none was given; or the body tells of an error, or is
-   * said to be JSON and is none, as the page of a proxy.
+   * markup where the endpoint answers JSON or events, as the page of a proxy.
    *
    * @generated from enum value: REFUSAL_REASON_UPSTREAM_ERROR = 1;
    */
