@@ -6,16 +6,19 @@ import logging
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
-from askonce_server.rpc import convert, encode
+from askonce.v1 import decision_service_pb2
+from askonce_server.rpc import batch, convert, decision, encode
+from askonce_server.rpc.patience import Caller
 from askonce_server.service import lookup, store
 from askonce_server.store.view import LmdbReadView
 from rpc.answers import answer, storing
 from rpc.harness import running
 from rpc.replies import filed, outcome, refused, verdict
-from rpc.requests import describe, seconds, turns
+from rpc.requests import describe, request, seconds, turns
 
 MARK = "marker-of-a-customer"
 
@@ -184,6 +187,66 @@ def test_nobody_waits_for_a_leader_whose_decision_was_lost(coalescing, monkeypat
         assert verdict(coalescing.gateway.ask(asked)) == "bypass store_failed"
         assert verdict(coalescing.gateway.ask_all([asked])[0].decision) == "bypass store_failed"
     assert coalescing.gateway.ask(asked).lease_holder
+
+
+def nth(number, real, broken=fail):
+    """A function that breaks when it is called for the nth time."""
+    calls = []
+
+    def call(*args, **changes):
+        calls.append(args)
+        return broken(*args, **changes) if len(calls) == number else real(*args, **changes)
+
+    return call
+
+
+def test_an_item_of_a_batch_that_no_lease_can_be_taken_for_leaves_the_others_theirs(coalescing, monkeypatch):
+    asked = [describe("one of three", turns(text)) for text in "abc"]
+    leases = coalescing.sidecar._leases
+    with monkeypatch.context() as patch:
+        patch.setattr(leases, "take", nth(2, leases.take))
+        found = [result.decision for result in coalescing.gateway.ask_all(asked)]
+    assert [verdict(one) for one in found] == ["miss", "bypass store_failed", "miss"]
+    assert [one.lease_holder for one in found] == [True, False, True]
+    assert [coalescing.gateway.ask(one).lease_holder for one in asked] == [False, True, False]
+
+
+def test_nobody_waits_for_a_batch_that_broke_when_it_was_gathered(coalescing, monkeypatch):
+    asked = [describe("broken batch", turns(text)) for text in "abc"]
+    with monkeypatch.context() as patch:
+        patch.setattr(batch, "identity", nth(2, batch.identity))
+        assert refused(lambda: coalescing.gateway.ask_all(asked)).code.name == "INTERNAL"
+    assert [coalescing.gateway.ask(one).lease_holder for one in asked] == [True] * 3
+
+
+def test_nobody_waits_for_a_batch_whose_caller_has_gone(coalescing, monkeypatch):
+    asked = [describe("gone batch", turns(text)) for text in "ab"]
+    callers, decided, gone = [], Event(), Event()
+
+    def late(*args):
+        decided.set()
+        assert gone.wait(30)
+        return identity(*args)
+
+    identity = batch.identity
+    with monkeypatch.context() as patch:
+        patch.setattr(batch, "identity", nth(1, identity, late))
+        patch.setattr(decision, "Caller", lambda *args: callers.append(args) or Caller(*args))
+        items = decision_service_pb2.BatchLookupRequest(items=[request(one) for one in asked])
+        call = coalescing.gateway.stub.BatchLookup.future(items)
+        assert decided.wait(30)
+        call.cancel()
+        assert eventually(lambda: not callers[0][0].is_active())
+        gone.set()
+        assert eventually(lambda: coalescing.gateway.ask(asked[0]).lease_holder)
+    assert eventually(lambda: coalescing.gateway.ask(asked[1]).lease_holder)
+
+
+def eventually(holds):
+    deadline = time.monotonic() + 30
+    while not (held := holds()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return held
 
 
 @pytest.mark.parametrize("fault", ["the store cannot be written", "the store gives too few results"])

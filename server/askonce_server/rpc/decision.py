@@ -22,7 +22,7 @@ from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
-from askonce_server.rpc.patience import Caller, in_time
+from askonce_server.rpc.patience import Caller, Items, in_time
 from askonce_server.rpc.permits import Limits, Permits
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.call import Call
@@ -96,9 +96,10 @@ class DecisionServicer:
             validate.batch(len(items := request.items))
             with self._permits.lookup(lambda: caller.patience() if fits else 0.0) as held:
                 calls = [Call(self._decision_id(), began_ns) for _ in items]
-                able = fits and held
-                response = self._batch(items, calls, caller.cut_off) if able else self._batch_given_up(calls)
-            return response.SerializeToString()
+                if not (fits and held):
+                    return self._batch_given_up(calls).SerializeToString()
+                with self._lookups.led(context.is_active) as led:
+                    return self._batch(items, calls, caller.cut_off, led).SerializeToString()
 
     def store(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a Store. Waiting for the commit takes no permit."""
@@ -203,17 +204,19 @@ class DecisionServicer:
         return plan
 
     def _batch(
-        self, items: Sequence[decision_service_pb2.LookupRequest], calls: Sequence[Call], by: CutOff
+        self, items: Items, calls: Sequence[Call], by: CutOff, led: list[Decision]
     ) -> decision_service_pb2.BatchLookupResponse:
+        """Decide the items of a batch; `led` is given what was decided, some of it with a lease."""
         allowance = Allowance()
         plans = [self._plan_item(item, allowance, call) for item, call in zip(items, calls, strict=True)]
         try:
-            decided = iter(self._lookups.lookup_all([one for one in plans if isinstance(one, Plan)], by))
+            led += self._lookups.lookup_all([one for one in plans if isinstance(one, Plan)], by)
         except Exception as error:
             plans = [
                 self._failed(error, call) if isinstance(one, Plan) else one
                 for one, call in zip(plans, calls, strict=True)
             ]
+        decided = iter(led)
         batch = BatchOfDecisions(self._message, max_response=self._limits.max_response)
         for plan, call in zip(plans, calls, strict=True):
             if isinstance(plan, MalformedRequest):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -130,9 +131,25 @@ class LookupService:
         return decision
 
     def let_go(self, decision: Decision) -> None:
-        """Let go of the lease of a decision that never reached its caller."""
-        if decision.grant is not None and decision.lease_holder:
+        """Let go of the lease of a decision that never reached its caller. Never raises."""
+        if decision.grant is None or not decision.lease_holder:
+            return
+        try:
             self._shared.flight.leases.release(decision.lease, decision.grant.holder)
+        except Exception as error:  # it ends by itself
+            self._shared.faults.record("letting go of a lease", error)
+
+    @contextmanager
+    def led(self, heard: Callable[[], bool]) -> Iterator[list[Decision]]:
+        """Gather decisions that one caller will have, and let go of their leases unless it has `heard`."""
+        led: list[Decision] = []
+        reached = False
+        try:
+            yield led
+            reached = heard()
+        finally:
+            for decision in () if reached else led:
+                self.let_go(decision)
 
     def lookup_all(self, plans: Sequence[Plan], cut_off: CutOff = never) -> list[Decision]:
         """Decide lookups in order, what needs no model over one view. Never raises.
@@ -146,9 +163,17 @@ class LookupService:
         except Exception as error:
             ended = [error for _ in plans]
         return [
-            self._shared.flight.lead(self._sound(plan, end, now_ms), plan)
+            self._led(plan, self._sound(plan, end, now_ms), now_ms)
             for plan, end in zip(plans, ended, strict=True)
         ]
+
+    def _led(self, plan: Plan, decision: Decision, now_ms: int) -> Decision:
+        """Return the decision with the lease, where it is to be had; those of others stand when it breaks."""
+        try:
+            return self._shared.flight.lead(decision, plan)
+        except Exception as error:
+            self._shared.faults.record("lookup", error)
+            return _failed(plan, now_ms)
 
     def give_up(self, reason: BypassReason, call: Call) -> Decision:
         """Return, and count, the bypass of a lookup that could not be taken up. Never raises."""
