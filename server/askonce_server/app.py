@@ -31,6 +31,8 @@ from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.certificates import Certificates
 from askonce_server.rpc.drain import drain
+from askonce_server.rpc.drawn import SystemRandomness
+from askonce_server.rpc.explaining import Explaining
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
@@ -38,6 +40,7 @@ from askonce_server.rpc.pem import PemFiles
 from askonce_server.rpc.permits import MIN_WAITERS, Limits
 from askonce_server.service.admin import AdminService
 from askonce_server.service.driver import Driver
+from askonce_server.service.explain import ExplainService
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
 from askonce_server.service.lookup import LookupService
@@ -63,14 +66,6 @@ _GARBAGE = 20_000
 at the usual 700 that happens every forty calls, takes 190 us and finds nothing."""
 _RECEIVE_ROOM = 2
 """How many times `max_request` the transport takes, so that the answer can name the limit and the size."""
-
-
-class SystemRandomness:
-    """Unpredictable bytes of the operating system."""
-
-    def token(self, size: int) -> bytes:
-        """Return `size` unpredictable bytes."""
-        return os.urandom(size)
 
 
 class CannotStart(Exception):
@@ -146,6 +141,7 @@ class Sidecar:
             embedders=[(config.embedders[one.name].kind, one) for one in embedders],
             tallies=shared.tallies,
             faults=shared.faults,
+            explain=Explaining(ExplainService(shared), max_request=config.max_request).explain,
             started=started,
         )
 

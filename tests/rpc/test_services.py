@@ -19,7 +19,6 @@ from rpc.requests import describe
 
 LATER = [
     ("stub", "RecordFeedback", decision_service_pb2.RecordFeedbackRequest(verdict=1, entry_id="a" * 64)),
-    ("admin", "Explain", admin_service_pb2.ExplainRequest()),
     ("admin", "GetStats", admin_service_pb2.GetStatsRequest(rule_id="default")),
     ("admin", "GetStats", admin_service_pb2.GetStatsRequest(since=Timestamp(seconds=1))),
 ]

@@ -49,20 +49,21 @@ def purge_of(  # noqa: PLR0913 - what the options say
 
 def purge(request: PurgeRequest, talk: Talk, *, token_env: str) -> int:
     """Purge, or count what would be, and show it. Raises Failed."""
-    return _send("Purge", request, show_purged, talk, token_env)
+    return send("Purge", request, show_purged, talk, token_env)
 
 
 def delete(entry_id: str, talk: Talk, *, token_env: str) -> int:
     """Delete an entry and show what went with it. Raises Failed."""
-    return _send("DeleteEntry", DeleteEntryRequest(entry_id=entry_id), show_deleted, talk, token_env)
+    return send("DeleteEntry", DeleteEntryRequest(entry_id=entry_id), show_deleted, talk, token_env)
 
 
 def entry(entry_id: str, talk: Talk, *, token_env: str) -> int:
     """Show what is known of an entry. Raises Failed."""
-    return _send("GetEntry", GetEntryRequest(entry_id=entry_id), show_entry, talk, token_env)
+    return send("GetEntry", GetEntryRequest(entry_id=entry_id), show_entry, talk, token_env)
 
 
-def _send(method: str, request: Message, show: Callable[[Any], None], talk: Talk, token_env: str) -> int:
+def send(method: str, request: Message, show: Callable[[Any], None], talk: Talk, token_env: str) -> int:
+    """Ask the admin service, and show what it answers. Raises Failed."""
     token = os.environ.get(token_env, "")
     metadata = [("authorization", f"Bearer {token}")] if token else []
     seconds = talk.timeout.total_seconds()

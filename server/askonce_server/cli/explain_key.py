@@ -1,4 +1,4 @@
-"""`askonce explain-key`."""
+"""`askonce explain-key`: what `askonce explain` shows of one request by the rules alone."""
 
 from __future__ import annotations
 
@@ -38,13 +38,11 @@ def explain_key(  # noqa: PLR0913 - typer makes an option of each parameter
 ) -> int:
     """Show what the key of a request is made of: every segment with its digest, and the material.
 
-    No server is asked. Where two requests should share an answer and do not, some segment differs: run this
-    on both and compare. The ids are those of a store that was never purged.
+    No server is asked. `askonce explain a.json --config FILE` shows the same, and `askonce explain a.json
+    b.json` what tells two keys apart. The ids are those of a store that was never purged.
 
-    Examples:
+    Example:
     - `askonce explain-key body.json --dialect openai --endpoint chat --scope tenant=acme`
-
-    - `diff <(askonce explain-key a.json --json) <(askonce explain-key b.json --json)`
     """
     said = Said(
         dialect=dialect,

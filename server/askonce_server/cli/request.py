@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf import json_format
+from google.protobuf.message import Message
 
+from askonce.v1.decision_service_pb2 import LookupRequest
 from askonce.v1.descriptor_pb2 import RequestDescriptor
 from askonce_server.cli.failure import Failed, misused
 from askonce_server.cli.said import STANDARD_STREAM, Said
 
 DESCRIPTOR_MEMBERS = frozenset({"dialect", "endpoint", "parts", "body_json", "bodyJson", "digests"})
 """No provider's body has any of these."""
+_KINDS: dict[type[Message], str] = {RequestDescriptor: "descriptor", LookupRequest: "LookupRequest"}
 
 
 def read(file: str) -> bytes:
@@ -39,6 +42,20 @@ def write(file: str, data: bytes) -> None:
         Path(file).write_bytes(data)
     except OSError as error:
         raise Failed(f"cannot write {file}: {error.strerror}") from None
+
+
+def lookup(raw: bytes, said: Said, namespace: str) -> LookupRequest:
+    """Return the Lookup that `raw` is, or one of the descriptor or body that it is. Raises Failed."""
+    document = _parsed(raw, said)
+    asked = LookupRequest()
+    if isinstance(document, dict) and "descriptor" in document:
+        document = _strict(raw)
+        raw = json.dumps(document.pop("descriptor")).encode()
+        _read_into(asked, document)
+    asked.descriptor.CopyFrom(descriptor(raw, said))
+    if namespace:
+        asked.controls.namespace = namespace
+    return asked
 
 
 def descriptor(raw: bytes, said: Said) -> RequestDescriptor:
@@ -110,11 +127,17 @@ def _described(document: dict[str, Any]) -> RequestDescriptor:
     for name in ("body_json", "bodyJson"):
         if name in document:
             document[name] = _as_base64(document[name])
+    described = RequestDescriptor()
+    _read_into(described, document)
+    return described
+
+
+def _read_into(message: Message, document: dict[str, Any]) -> None:
     try:
-        return json_format.ParseDict(document, RequestDescriptor())
+        json_format.ParseDict(document, message)
     except json_format.ParseError as error:
-        message = " ".join(str(error).split()).partition(" Available Fields")[0]
-        raise misused(f"the request is no descriptor: {message.rstrip('.')}") from None
+        problem = " ".join(str(error).split()).partition(" Available Fields")[0]
+        raise misused(f"the request is no {_KINDS[type(message)]}: {problem.rstrip('.')}") from None
 
 
 def _as_base64(value: Any) -> str:

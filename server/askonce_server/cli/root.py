@@ -15,6 +15,7 @@ from askonce_server.cli.backup import export, import_
 from askonce_server.cli.config import config
 from askonce_server.cli.demo_command import demo
 from askonce_server.cli.embed import embed
+from askonce_server.cli.explain import explain
 from askonce_server.cli.explain_key import explain_key
 from askonce_server.cli.failure import Failed
 from askonce_server.cli.lookup import lookup
@@ -85,7 +86,8 @@ app.command("store compact")(compact)
 app.command("store reencrypt")(reencrypt)
 app.command()(export)
 app.command("import")(import_)
-app.command("explain-key")(explain_key)
+app.command()(explain)
+app.command("explain-key", hidden=True)(explain_key)
 app.command()(purge)
 app.command()(delete)
 app.command()(entry)

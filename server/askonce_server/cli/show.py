@@ -144,6 +144,18 @@ def _name(kind: Any, value: int) -> str:
     return str(known.name.removeprefix(prefix))
 
 
+def name_of(message: Message, field: str) -> str:
+    """Return the name of the enum value in `field` without its prefix; nothing for the unspecified one."""
+    number = getattr(message, field)
+    kind = message.DESCRIPTOR.fields_by_name[field].enum_type
+    assert kind is not None
+    known = kind.values_by_number.get(number)
+    if known is None:
+        return f"unknown ({number})"
+    prefix = kind.values_by_number[0].name.removesuffix("UNSPECIFIED")
+    return str(known.name.removeprefix(prefix)) if number else ""
+
+
 def _seconds(duration: Duration) -> str:
     return f"{duration.ToNanoseconds() / 1e9:.3f} s"
 

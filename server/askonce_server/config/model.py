@@ -98,7 +98,8 @@ class TlsSection(Section):
 class AdminSection(Section):
     """The listener for operators.
 
-    It tells what the server is and what it counted, and purges and deletes entries; it does not explain yet.
+    It tells what the server is and what it counted, purges and deletes entries, and
+    explains why a request missed.
     """
 
     tls: TlsSection | None = None

@@ -13,7 +13,7 @@ from askonce_server.core.keys import KEY_SCHEMA
 from askonce_server.core.rules import Rule
 from askonce_server.ports import Embedder, EmbedderFailed, EntryStore, StoreUnavailable
 from askonce_server.rpc import encode
-from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
+from askonce_server.rpc.handlers import Gate, Method, handler, parse
 from askonce_server.rpc.purging import entry_id, purge_target
 from askonce_server.rpc.status import NotFound, NotYet
 from askonce_server.service.admin import AdminService
@@ -41,6 +41,7 @@ class AdminServicer:
         embedders: Sequence[tuple[str, Embedder]],
         tallies: Tallies,
         faults: FaultLog,
+        explain: Method,
         started: float | None = None,
     ) -> None:
         self._version = version
@@ -51,6 +52,7 @@ class AdminServicer:
         """Each behind the name of its kind."""
         self._tallies = tallies
         self._faults = faults
+        self._explain = explain
         self._started = time.monotonic() if started is None else started
 
     def handler(self, gate: Gate) -> grpc.GenericRpcHandler:
@@ -63,7 +65,7 @@ class AdminServicer:
                 "GetEntry": self.get_entry,
                 "DeleteEntry": self.delete_entry,
                 "Purge": self.purge,
-                "Explain": not_yet("Explain"),
+                "Explain": self._explain,
             },
             faults=self._faults,
             gate=gate,

@@ -1,12 +1,21 @@
-"""Randomness for ids, drawn many at a time."""
+"""Randomness: the operating system's, and for ids drawn many at a time."""
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from askonce_server.ports import Randomness
 
 _DRAWN: Final = 256
+
+
+class SystemRandomness:
+    """Unpredictable bytes of the operating system."""
+
+    def token(self, size: int) -> bytes:
+        """Return `size` unpredictable bytes."""
+        return os.urandom(size)
 
 
 class DrawnAhead:

@@ -39,6 +39,8 @@ class MatcherKey:
     scope: tuple[Segment, ...] = ()
     """What the scope key is made of besides generations, in order; the key policy in hex."""
     key: EntryKey | None = None
+    partition: bytes = b""
+    """Of the semantic matcher: its partition, with the embedder's name in place of its fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,11 @@ class KeyExplanation:
 
 def explain_key(asked: Asked, rules: Sequence[Rule]) -> KeyExplanation:
     """Return the keys of `asked` in a store that was never purged. Raises MalformedRequest."""
-    plan = plan_for(asked, rules)
+    return explain_plan(plan_for(asked, rules))
+
+
+def explain_plan(plan: Plan) -> KeyExplanation:
+    """Return the keys of a request that was planned."""
     rule_id = plan.rule.id if plan.rule is not None else ""
     if plan.bypass_reason is not None or plan.rule is None or plan.scope is None:
         return KeyExplanation(rule_id, plan.bypass_reason, anchor=plan.anchor)
@@ -70,7 +76,9 @@ def _matcher_key(plan: Plan, rule: Rule, matcher: Matcher) -> MatcherKey:
     assert plan.derivation is not None
     if matcher is Matcher.SEMANTIC:
         surface = plan.derivation.semantic()
-        return MatcherKey(matcher, skipped=surface if isinstance(surface, BypassReason) else None)
+        if isinstance(surface, BypassReason):
+            return MatcherKey(matcher, skipped=surface)
+        return MatcherKey(matcher, partition=_partition(plan, rule, surface.context))
     material = plan.derivation.material(matcher)
     fingerprint = plan.derivation.fingerprint(matcher)
     if isinstance(material, BypassReason) or isinstance(fingerprint, BypassReason):
@@ -84,6 +92,18 @@ def _matcher_key(plan: Plan, rule: Rule, matcher: Matcher) -> MatcherKey:
         scope=_scope_segments(plan, rule, matcher, policy),
         key=keys.entry_key(matcher, scope_key, fingerprint),
     )
+
+
+def _partition(plan: Plan, rule: Rule, context: bytes) -> bytes:
+    assert plan.scope is not None
+    scope_key = keys.scope_key(
+        [ZERO_GENERATION] * len(plan.scope.generation_names),
+        Matcher.SEMANTIC,
+        policy=keys.key_policy(rule.key, Matcher.SEMANTIC),
+        parts=plan.scope.parts,
+        embedder=rule.semantic.embedder.encode() if rule.semantic is not None else b"",
+    )
+    return keys.partition(scope_key, context, history_max_messages=rule.key.history_max_messages)
 
 
 def _fingerprint_segments(plan: Plan, rule: Rule, matcher: Matcher, material: bytes) -> tuple[Segment, ...]:

@@ -15,11 +15,12 @@ _sym_db = _symbol_database.Default()
 from askonce.v1 import decision_pb2 as askonce_dot_v1_dot_decision__pb2
 from askonce.v1 import decision_service_pb2 as askonce_dot_v1_dot_decision__service__pb2
 from askonce.v1 import descriptor_pb2 as askonce_dot_v1_dot_descriptor__pb2
+from askonce.v1 import reason_pb2 as askonce_dot_v1_dot_reason__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61skonce/v1/admin_service.proto\x12\naskonce.v1\x1a\x19\x61skonce/v1/decision.proto\x1a!askonce/v1/decision_service.proto\x1a\x1b\x61skonce/v1/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"#\n\x0fGetEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"\x82\x01\n\x10GetEntryResponse\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.askonce.v1.MatchKind\x12$\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x15.askonce.v1.Candidate\x12\x0f\n\x07rule_id\x18\x03 \x01(\t\x12\x12\n\nbody_bytes\x18\x04 \x01(\x04\"&\n\x12\x44\x65leteEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"?\n\x13\x44\x65leteEntryResponse\x12(\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x17.askonce.v1.StoredEntry\"\'\n\x08\x44imValue\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"B\n\tFullScope\x12\"\n\x04\x64ims\x18\x01 \x03(\x0b\x32\x14.askonce.v1.DimValue\x12\x11\n\tnamespace\x18\x02 \x01(\t\"\x0c\n\nEverything\"\xc9\x01\n\x0cPurgeRequest\x12,\n\neverything\x18\x01 \x01(\x0b\x32\x16.askonce.v1.EverythingH\x00\x12#\n\x03\x64im\x18\x02 \x01(\x0b\x32\x14.askonce.v1.DimValueH\x00\x12#\n\x05model\x18\x03 \x01(\x0b\x32\x12.askonce.v1.TargetH\x00\x12&\n\x05scope\x18\x04 \x01(\x0b\x32\x15.askonce.v1.FullScopeH\x00\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x42\x08\n\x06target\"\x81\x01\n\rPurgeResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x04\x12\x17\n\x0funcovered_rules\x18\x02 \x03(\t\x12\x30\n\x0crows_gone_by\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x65ntries_left\x18\x04 \x01(\x04\"M\n\x0fGetStatsRequest\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc6\x03\n\x10GetStatsResponse\x12\x11\n\tdecisions\x18\x01 \x01(\x04\x12\x0c\n\x04hits\x18\x02 \x01(\x04\x12\x0e\n\x06misses\x18\x03 \x01(\x04\x12\x10\n\x08\x62ypasses\x18\x04 \x01(\x04\x12\x11\n\trefreshes\x18\x05 \x01(\x04\x12:\n\x07tallies\x18\x06 \x03(\x0b\x32).askonce.v1.GetStatsResponse.TalliesEntry\x12\x0e\n\x06stores\x18\x07 \x01(\x04\x12\x10\n\x08refusals\x18\x08 \x01(\x04\x12\x0f\n\x07\x63ommits\x18\t \x01(\x04\x12\x0f\n\x07\x65ntries\x18\n \x01(\x04\x12\x13\n\x0bstore_bytes\x18\x0b \x01(\x04\x12\x19\n\x11store_limit_bytes\x18\x0c \x01(\x04\x12\x14\n\x0cshadow_agree\x18\r \x01(\x04\x12\x17\n\x0fshadow_disagree\x18\x0e \x01(\x04\x12\x15\n\x08hit_rate\x18\x0f \x01(\x01H\x00\x88\x01\x01\x12)\n\x06uptime\x18\x10 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a.\n\x0cTalliesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\x0b\n\t_hit_rate\"\x16\n\x14GetServerInfoRequest\"\xab\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x12\n\nkey_schema\x18\x02 \x01(\t\x12&\n\x05rules\x18\x03 \x03(\x0b\x32\x17.askonce.v1.RuleSummary\x12.\n\tembedders\x18\x04 \x03(\x0b\x32\x1b.askonce.v1.EmbedderSummary\x12\x15\n\rstore_serving\x18\x05 \x01(\x08\"\x87\x01\n\x0bRuleSummary\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04mode\x18\x02 \x01(\t\x12\'\n\x08strategy\x18\x03 \x03(\x0e\x32\x15.askonce.v1.MatchKind\x12\r\n\x05scope\x18\x04 \x03(\t\x12&\n\x03ttl\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"V\n\x0f\x45mbedderSummary\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x12\n\ndimensions\x18\x03 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x04 \x01(\t\"e\n\x0e\x45xplainRequest\x12)\n\x06lookup\x18\x01 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\x12(\n\x05other\x18\x02 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\"f\n\x0f\x45xplainResponse\x12&\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32\x14.askonce.v1.Decision\x12+\n\x0b\x64ifferences\x18\x02 \x03(\x0b\x32\x16.askonce.v1.Difference\"@\n\nDifference\x12\x0f\n\x07segment\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t2\xc4\x03\n\x0c\x41\x64minService\x12\x45\n\x08GetEntry\x12\x1b.askonce.v1.GetEntryRequest\x1a\x1c.askonce.v1.GetEntryResponse\x12N\n\x0b\x44\x65leteEntry\x12\x1e.askonce.v1.DeleteEntryRequest\x1a\x1f.askonce.v1.DeleteEntryResponse\x12<\n\x05Purge\x12\x18.askonce.v1.PurgeRequest\x1a\x19.askonce.v1.PurgeResponse\x12\x45\n\x08GetStats\x12\x1b.askonce.v1.GetStatsRequest\x1a\x1c.askonce.v1.GetStatsResponse\x12T\n\rGetServerInfo\x12 .askonce.v1.GetServerInfoRequest\x1a!.askonce.v1.GetServerInfoResponse\x12\x42\n\x07\x45xplain\x12\x1a.askonce.v1.ExplainRequest\x1a\x1b.askonce.v1.ExplainResponseB?Z=github.com/askonce/askonce/client/go/gen/askonce/v1;askoncev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61skonce/v1/admin_service.proto\x12\naskonce.v1\x1a\x19\x61skonce/v1/decision.proto\x1a!askonce/v1/decision_service.proto\x1a\x1b\x61skonce/v1/descriptor.proto\x1a\x17\x61skonce/v1/reason.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"#\n\x0fGetEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"\x82\x01\n\x10GetEntryResponse\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.askonce.v1.MatchKind\x12$\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x15.askonce.v1.Candidate\x12\x0f\n\x07rule_id\x18\x03 \x01(\t\x12\x12\n\nbody_bytes\x18\x04 \x01(\x04\"&\n\x12\x44\x65leteEntryRequest\x12\x10\n\x08\x65ntry_id\x18\x01 \x01(\t\"?\n\x13\x44\x65leteEntryResponse\x12(\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x17.askonce.v1.StoredEntry\"\'\n\x08\x44imValue\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"B\n\tFullScope\x12\"\n\x04\x64ims\x18\x01 \x03(\x0b\x32\x14.askonce.v1.DimValue\x12\x11\n\tnamespace\x18\x02 \x01(\t\"\x0c\n\nEverything\"\xc9\x01\n\x0cPurgeRequest\x12,\n\neverything\x18\x01 \x01(\x0b\x32\x16.askonce.v1.EverythingH\x00\x12#\n\x03\x64im\x18\x02 \x01(\x0b\x32\x14.askonce.v1.DimValueH\x00\x12#\n\x05model\x18\x03 \x01(\x0b\x32\x12.askonce.v1.TargetH\x00\x12&\n\x05scope\x18\x04 \x01(\x0b\x32\x15.askonce.v1.FullScopeH\x00\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x42\x08\n\x06target\"\x81\x01\n\rPurgeResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x04\x12\x17\n\x0funcovered_rules\x18\x02 \x03(\t\x12\x30\n\x0crows_gone_by\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x65ntries_left\x18\x04 \x01(\x04\"M\n\x0fGetStatsRequest\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc6\x03\n\x10GetStatsResponse\x12\x11\n\tdecisions\x18\x01 \x01(\x04\x12\x0c\n\x04hits\x18\x02 \x01(\x04\x12\x0e\n\x06misses\x18\x03 \x01(\x04\x12\x10\n\x08\x62ypasses\x18\x04 \x01(\x04\x12\x11\n\trefreshes\x18\x05 \x01(\x04\x12:\n\x07tallies\x18\x06 \x03(\x0b\x32).askonce.v1.GetStatsResponse.TalliesEntry\x12\x0e\n\x06stores\x18\x07 \x01(\x04\x12\x10\n\x08refusals\x18\x08 \x01(\x04\x12\x0f\n\x07\x63ommits\x18\t \x01(\x04\x12\x0f\n\x07\x65ntries\x18\n \x01(\x04\x12\x13\n\x0bstore_bytes\x18\x0b \x01(\x04\x12\x19\n\x11store_limit_bytes\x18\x0c \x01(\x04\x12\x14\n\x0cshadow_agree\x18\r \x01(\x04\x12\x17\n\x0fshadow_disagree\x18\x0e \x01(\x04\x12\x15\n\x08hit_rate\x18\x0f \x01(\x01H\x00\x88\x01\x01\x12)\n\x06uptime\x18\x10 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a.\n\x0cTalliesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x42\x0b\n\t_hit_rate\"\x16\n\x14GetServerInfoRequest\"\xab\x01\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x12\n\nkey_schema\x18\x02 \x01(\t\x12&\n\x05rules\x18\x03 \x03(\x0b\x32\x17.askonce.v1.RuleSummary\x12.\n\tembedders\x18\x04 \x03(\x0b\x32\x1b.askonce.v1.EmbedderSummary\x12\x15\n\rstore_serving\x18\x05 \x01(\x08\"\x87\x01\n\x0bRuleSummary\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04mode\x18\x02 \x01(\t\x12\'\n\x08strategy\x18\x03 \x03(\x0e\x32\x15.askonce.v1.MatchKind\x12\r\n\x05scope\x18\x04 \x03(\t\x12&\n\x03ttl\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"V\n\x0f\x45mbedderSummary\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x12\n\ndimensions\x18\x03 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x04 \x01(\t\"e\n\x0e\x45xplainRequest\x12)\n\x06lookup\x18\x01 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\x12(\n\x05other\x18\x02 \x01(\x0b\x32\x19.askonce.v1.LookupRequest\"\xaa\x03\n\x0f\x45xplainResponse\x12&\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32\x14.askonce.v1.Decision\x12+\n\x0b\x64ifferences\x18\x02 \x03(\x0b\x32\x16.askonce.v1.Difference\x12,\n\x06lookup\x18\x03 \x01(\x0b\x32\x1c.askonce.v1.ExplainedRequest\x12+\n\x05other\x18\x04 \x01(\x0b\x32\x1c.askonce.v1.ExplainedRequest\x12\'\n\x04keys\x18\x05 \x03(\x0b\x32\x19.askonce.v1.KeyComparison\x12,\n\x0bwhereabouts\x18\x06 \x03(\x0b\x32\x17.askonce.v1.Whereabouts\x12)\n\x05scope\x18\x07 \x01(\x0b\x32\x1a.askonce.v1.ExplainedScope\x12\'\n\x07nearest\x18\x08 \x03(\x0b\x32\x16.askonce.v1.NearAnswer\x12\x0f\n\x07summary\x18\t \x01(\t\x12\x1c\n\x14\x64ifferences_left_out\x18\n \x01(\x08\x12\r\n\x05guard\x18\x0b \x01(\t\"\xa4\x01\n\x10\x45xplainedRequest\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12/\n\rbypass_reason\x18\x02 \x01(\x0e\x32\x18.askonce.v1.BypassReason\x12!\n\x06\x63\x61uses\x18\x03 \x03(\x0b\x32\x11.askonce.v1.Cause\x12+\n\x07skipped\x18\x04 \x03(\x0b\x32\x1a.askonce.v1.SkippedMatcher\"*\n\x05\x43\x61use\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\"i\n\nDifference\x12\x0f\n\x07segment\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\'\n\x08matchers\x18\x04 \x03(\x0e\x32\x15.askonce.v1.MatchKind\"Z\n\rKeyComparison\x12&\n\x07matcher\x18\x01 \x01(\x0e\x32\x15.askonce.v1.MatchKind\x12\x0c\n\x04same\x18\x02 \x01(\x08\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\"\xde\x01\n\x0bWhereabouts\x12&\n\x07matcher\x18\x01 \x01(\x0e\x32\x15.askonce.v1.MatchKind\x12\x10\n\x08\x65ntry_id\x18\x02 \x01(\t\x12#\n\x04\x66\x61te\x18\x03 \x01(\x0e\x32\x15.askonce.v1.EntryFate\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x0erefusal_reason\x18\x05 \x01(\x0e\x32\x19.askonce.v1.RefusalReason\x12\x13\n\x0b\x64\x65scription\x18\x06 \x01(\t\"\x9a\x01\n\x0e\x45xplainedScope\x12\x0c\n\x04\x64ims\x18\x01 \x03(\t\x12\x11\n\tnamespace\x18\x02 \x01(\x08\x12\x0f\n\x07\x61nswers\x18\x03 \x01(\x04\x12\x0f\n\x07\x62ounded\x18\x04 \x01(\x08\x12.\n\nlast_purge\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rlast_purge_of\x18\x06 \x01(\t\"\xf9\x01\n\nNearAnswer\x12(\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x17.askonce.v1.StoredEntry\x12\x0f\n\x07rule_id\x18\x02 \x01(\t\x12.\n\nstore_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61greeing\x18\x05 \x01(\r\x12+\n\x0b\x64ifferences\x18\x06 \x03(\x0b\x32\x16.askonce.v1.Difference\x12\x10\n\x08\x63ompared\x18\x07 \x01(\x08*\xcb\x01\n\tEntryFate\x12\x1a\n\x16\x45NTRY_FATE_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x45NTRY_FATE_LIVE\x10\x01\x12\x16\n\x12\x45NTRY_FATE_EXPIRED\x10\x02\x12\x16\n\x12\x45NTRY_FATE_EVICTED\x10\x03\x12\x15\n\x11\x45NTRY_FATE_PURGED\x10\x04\x12\x16\n\x12\x45NTRY_FATE_DELETED\x10\x05\x12\x16\n\x12\x45NTRY_FATE_REFUSED\x10\x06\x12\x16\n\x12\x45NTRY_FATE_UNKNOWN\x10\x07\x32\xc4\x03\n\x0c\x41\x64minService\x12\x45\n\x08GetEntry\x12\x1b.askonce.v1.GetEntryRequest\x1a\x1c.askonce.v1.GetEntryResponse\x12N\n\x0b\x44\x65leteEntry\x12\x1e.askonce.v1.DeleteEntryRequest\x1a\x1f.askonce.v1.DeleteEntryResponse\x12<\n\x05Purge\x12\x18.askonce.v1.PurgeRequest\x1a\x19.askonce.v1.PurgeResponse\x12\x45\n\x08GetStats\x12\x1b.askonce.v1.GetStatsRequest\x1a\x1c.askonce.v1.GetStatsResponse\x12T\n\rGetServerInfo\x12 .askonce.v1.GetServerInfoRequest\x1a!.askonce.v1.GetServerInfoResponse\x12\x42\n\x07\x45xplain\x12\x1a.askonce.v1.ExplainRequest\x1a\x1b.askonce.v1.ExplainResponseB?Z=github.com/askonce/askonce/client/go/gen/askonce/v1;askoncev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -29,44 +30,58 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['DESCRIPTOR']._serialized_options = b'Z=github.com/askonce/askonce/client/go/gen/askonce/v1;askoncev1'
   _globals['_GETSTATSRESPONSE_TALLIESENTRY']._options = None
   _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_options = b'8\001'
-  _globals['_GETENTRYREQUEST']._serialized_start=202
-  _globals['_GETENTRYREQUEST']._serialized_end=237
-  _globals['_GETENTRYRESPONSE']._serialized_start=240
-  _globals['_GETENTRYRESPONSE']._serialized_end=370
-  _globals['_DELETEENTRYREQUEST']._serialized_start=372
-  _globals['_DELETEENTRYREQUEST']._serialized_end=410
-  _globals['_DELETEENTRYRESPONSE']._serialized_start=412
-  _globals['_DELETEENTRYRESPONSE']._serialized_end=475
-  _globals['_DIMVALUE']._serialized_start=477
-  _globals['_DIMVALUE']._serialized_end=516
-  _globals['_FULLSCOPE']._serialized_start=518
-  _globals['_FULLSCOPE']._serialized_end=584
-  _globals['_EVERYTHING']._serialized_start=586
-  _globals['_EVERYTHING']._serialized_end=598
-  _globals['_PURGEREQUEST']._serialized_start=601
-  _globals['_PURGEREQUEST']._serialized_end=802
-  _globals['_PURGERESPONSE']._serialized_start=805
-  _globals['_PURGERESPONSE']._serialized_end=934
-  _globals['_GETSTATSREQUEST']._serialized_start=936
-  _globals['_GETSTATSREQUEST']._serialized_end=1013
-  _globals['_GETSTATSRESPONSE']._serialized_start=1016
-  _globals['_GETSTATSRESPONSE']._serialized_end=1470
-  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_start=1411
-  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_end=1457
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=1472
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=1494
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=1497
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=1668
-  _globals['_RULESUMMARY']._serialized_start=1671
-  _globals['_RULESUMMARY']._serialized_end=1806
-  _globals['_EMBEDDERSUMMARY']._serialized_start=1808
-  _globals['_EMBEDDERSUMMARY']._serialized_end=1894
-  _globals['_EXPLAINREQUEST']._serialized_start=1896
-  _globals['_EXPLAINREQUEST']._serialized_end=1997
-  _globals['_EXPLAINRESPONSE']._serialized_start=1999
-  _globals['_EXPLAINRESPONSE']._serialized_end=2101
-  _globals['_DIFFERENCE']._serialized_start=2103
-  _globals['_DIFFERENCE']._serialized_end=2167
-  _globals['_ADMINSERVICE']._serialized_start=2170
-  _globals['_ADMINSERVICE']._serialized_end=2622
+  _globals['_ENTRYFATE']._serialized_start=3498
+  _globals['_ENTRYFATE']._serialized_end=3701
+  _globals['_GETENTRYREQUEST']._serialized_start=227
+  _globals['_GETENTRYREQUEST']._serialized_end=262
+  _globals['_GETENTRYRESPONSE']._serialized_start=265
+  _globals['_GETENTRYRESPONSE']._serialized_end=395
+  _globals['_DELETEENTRYREQUEST']._serialized_start=397
+  _globals['_DELETEENTRYREQUEST']._serialized_end=435
+  _globals['_DELETEENTRYRESPONSE']._serialized_start=437
+  _globals['_DELETEENTRYRESPONSE']._serialized_end=500
+  _globals['_DIMVALUE']._serialized_start=502
+  _globals['_DIMVALUE']._serialized_end=541
+  _globals['_FULLSCOPE']._serialized_start=543
+  _globals['_FULLSCOPE']._serialized_end=609
+  _globals['_EVERYTHING']._serialized_start=611
+  _globals['_EVERYTHING']._serialized_end=623
+  _globals['_PURGEREQUEST']._serialized_start=626
+  _globals['_PURGEREQUEST']._serialized_end=827
+  _globals['_PURGERESPONSE']._serialized_start=830
+  _globals['_PURGERESPONSE']._serialized_end=959
+  _globals['_GETSTATSREQUEST']._serialized_start=961
+  _globals['_GETSTATSREQUEST']._serialized_end=1038
+  _globals['_GETSTATSRESPONSE']._serialized_start=1041
+  _globals['_GETSTATSRESPONSE']._serialized_end=1495
+  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_start=1436
+  _globals['_GETSTATSRESPONSE_TALLIESENTRY']._serialized_end=1482
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=1497
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=1519
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=1522
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=1693
+  _globals['_RULESUMMARY']._serialized_start=1696
+  _globals['_RULESUMMARY']._serialized_end=1831
+  _globals['_EMBEDDERSUMMARY']._serialized_start=1833
+  _globals['_EMBEDDERSUMMARY']._serialized_end=1919
+  _globals['_EXPLAINREQUEST']._serialized_start=1921
+  _globals['_EXPLAINREQUEST']._serialized_end=2022
+  _globals['_EXPLAINRESPONSE']._serialized_start=2025
+  _globals['_EXPLAINRESPONSE']._serialized_end=2451
+  _globals['_EXPLAINEDREQUEST']._serialized_start=2454
+  _globals['_EXPLAINEDREQUEST']._serialized_end=2618
+  _globals['_CAUSE']._serialized_start=2620
+  _globals['_CAUSE']._serialized_end=2662
+  _globals['_DIFFERENCE']._serialized_start=2664
+  _globals['_DIFFERENCE']._serialized_end=2769
+  _globals['_KEYCOMPARISON']._serialized_start=2771
+  _globals['_KEYCOMPARISON']._serialized_end=2861
+  _globals['_WHEREABOUTS']._serialized_start=2864
+  _globals['_WHEREABOUTS']._serialized_end=3086
+  _globals['_EXPLAINEDSCOPE']._serialized_start=3089
+  _globals['_EXPLAINEDSCOPE']._serialized_end=3243
+  _globals['_NEARANSWER']._serialized_start=3246
+  _globals['_NEARANSWER']._serialized_end=3495
+  _globals['_ADMINSERVICE']._serialized_start=3704
+  _globals['_ADMINSERVICE']._serialized_end=4156
 # @@protoc_insertion_point(module_scope)

@@ -1,14 +1,35 @@
 from askonce.v1 import decision_pb2 as _decision_pb2
 from askonce.v1 import decision_service_pb2 as _decision_service_pb2
 from askonce.v1 import descriptor_pb2 as _descriptor_pb2
+from askonce.v1 import reason_pb2 as _reason_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class EntryFate(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ENTRY_FATE_UNSPECIFIED: _ClassVar[EntryFate]
+    ENTRY_FATE_LIVE: _ClassVar[EntryFate]
+    ENTRY_FATE_EXPIRED: _ClassVar[EntryFate]
+    ENTRY_FATE_EVICTED: _ClassVar[EntryFate]
+    ENTRY_FATE_PURGED: _ClassVar[EntryFate]
+    ENTRY_FATE_DELETED: _ClassVar[EntryFate]
+    ENTRY_FATE_REFUSED: _ClassVar[EntryFate]
+    ENTRY_FATE_UNKNOWN: _ClassVar[EntryFate]
+ENTRY_FATE_UNSPECIFIED: EntryFate
+ENTRY_FATE_LIVE: EntryFate
+ENTRY_FATE_EXPIRED: EntryFate
+ENTRY_FATE_EVICTED: EntryFate
+ENTRY_FATE_PURGED: EntryFate
+ENTRY_FATE_DELETED: EntryFate
+ENTRY_FATE_REFUSED: EntryFate
+ENTRY_FATE_UNKNOWN: EntryFate
 
 class GetEntryRequest(_message.Message):
     __slots__ = ("entry_id",)
@@ -190,19 +211,119 @@ class ExplainRequest(_message.Message):
     def __init__(self, lookup: _Optional[_Union[_decision_service_pb2.LookupRequest, _Mapping]] = ..., other: _Optional[_Union[_decision_service_pb2.LookupRequest, _Mapping]] = ...) -> None: ...
 
 class ExplainResponse(_message.Message):
-    __slots__ = ("decision", "differences")
+    __slots__ = ("decision", "differences", "lookup", "other", "keys", "whereabouts", "scope", "nearest", "summary", "differences_left_out", "guard")
     DECISION_FIELD_NUMBER: _ClassVar[int]
     DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
+    LOOKUP_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    WHEREABOUTS_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    NEAREST_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    DIFFERENCES_LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    GUARD_FIELD_NUMBER: _ClassVar[int]
     decision: _decision_pb2.Decision
     differences: _containers.RepeatedCompositeFieldContainer[Difference]
-    def __init__(self, decision: _Optional[_Union[_decision_pb2.Decision, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[Difference, _Mapping]]] = ...) -> None: ...
+    lookup: ExplainedRequest
+    other: ExplainedRequest
+    keys: _containers.RepeatedCompositeFieldContainer[KeyComparison]
+    whereabouts: _containers.RepeatedCompositeFieldContainer[Whereabouts]
+    scope: ExplainedScope
+    nearest: _containers.RepeatedCompositeFieldContainer[NearAnswer]
+    summary: str
+    differences_left_out: bool
+    guard: str
+    def __init__(self, decision: _Optional[_Union[_decision_pb2.Decision, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[Difference, _Mapping]]] = ..., lookup: _Optional[_Union[ExplainedRequest, _Mapping]] = ..., other: _Optional[_Union[ExplainedRequest, _Mapping]] = ..., keys: _Optional[_Iterable[_Union[KeyComparison, _Mapping]]] = ..., whereabouts: _Optional[_Iterable[_Union[Whereabouts, _Mapping]]] = ..., scope: _Optional[_Union[ExplainedScope, _Mapping]] = ..., nearest: _Optional[_Iterable[_Union[NearAnswer, _Mapping]]] = ..., summary: _Optional[str] = ..., differences_left_out: bool = ..., guard: _Optional[str] = ...) -> None: ...
+
+class ExplainedRequest(_message.Message):
+    __slots__ = ("rule_id", "bypass_reason", "causes", "skipped")
+    RULE_ID_FIELD_NUMBER: _ClassVar[int]
+    BYPASS_REASON_FIELD_NUMBER: _ClassVar[int]
+    CAUSES_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    rule_id: str
+    bypass_reason: _reason_pb2.BypassReason
+    causes: _containers.RepeatedCompositeFieldContainer[Cause]
+    skipped: _containers.RepeatedCompositeFieldContainer[_decision_pb2.SkippedMatcher]
+    def __init__(self, rule_id: _Optional[str] = ..., bypass_reason: _Optional[_Union[_reason_pb2.BypassReason, str]] = ..., causes: _Optional[_Iterable[_Union[Cause, _Mapping]]] = ..., skipped: _Optional[_Iterable[_Union[_decision_pb2.SkippedMatcher, _Mapping]]] = ...) -> None: ...
+
+class Cause(_message.Message):
+    __slots__ = ("path", "description")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    description: str
+    def __init__(self, path: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
 
 class Difference(_message.Message):
-    __slots__ = ("segment", "path", "description")
+    __slots__ = ("segment", "path", "description", "matchers")
     SEGMENT_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    MATCHERS_FIELD_NUMBER: _ClassVar[int]
     segment: str
     path: str
     description: str
-    def __init__(self, segment: _Optional[str] = ..., path: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
+    matchers: _containers.RepeatedScalarFieldContainer[_decision_pb2.MatchKind]
+    def __init__(self, segment: _Optional[str] = ..., path: _Optional[str] = ..., description: _Optional[str] = ..., matchers: _Optional[_Iterable[_Union[_decision_pb2.MatchKind, str]]] = ...) -> None: ...
+
+class KeyComparison(_message.Message):
+    __slots__ = ("matcher", "same", "description")
+    MATCHER_FIELD_NUMBER: _ClassVar[int]
+    SAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    matcher: _decision_pb2.MatchKind
+    same: bool
+    description: str
+    def __init__(self, matcher: _Optional[_Union[_decision_pb2.MatchKind, str]] = ..., same: bool = ..., description: _Optional[str] = ...) -> None: ...
+
+class Whereabouts(_message.Message):
+    __slots__ = ("matcher", "entry_id", "fate", "time", "refusal_reason", "description")
+    MATCHER_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_ID_FIELD_NUMBER: _ClassVar[int]
+    FATE_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_REASON_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    matcher: _decision_pb2.MatchKind
+    entry_id: str
+    fate: EntryFate
+    time: _timestamp_pb2.Timestamp
+    refusal_reason: _reason_pb2.RefusalReason
+    description: str
+    def __init__(self, matcher: _Optional[_Union[_decision_pb2.MatchKind, str]] = ..., entry_id: _Optional[str] = ..., fate: _Optional[_Union[EntryFate, str]] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., refusal_reason: _Optional[_Union[_reason_pb2.RefusalReason, str]] = ..., description: _Optional[str] = ...) -> None: ...
+
+class ExplainedScope(_message.Message):
+    __slots__ = ("dims", "namespace", "answers", "bounded", "last_purge", "last_purge_of")
+    DIMS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    BOUNDED_FIELD_NUMBER: _ClassVar[int]
+    LAST_PURGE_FIELD_NUMBER: _ClassVar[int]
+    LAST_PURGE_OF_FIELD_NUMBER: _ClassVar[int]
+    dims: _containers.RepeatedScalarFieldContainer[str]
+    namespace: bool
+    answers: int
+    bounded: bool
+    last_purge: _timestamp_pb2.Timestamp
+    last_purge_of: str
+    def __init__(self, dims: _Optional[_Iterable[str]] = ..., namespace: bool = ..., answers: _Optional[int] = ..., bounded: bool = ..., last_purge: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_purge_of: _Optional[str] = ...) -> None: ...
+
+class NearAnswer(_message.Message):
+    __slots__ = ("entries", "rule_id", "store_time", "expire_time", "agreeing", "differences", "compared")
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    RULE_ID_FIELD_NUMBER: _ClassVar[int]
+    STORE_TIME_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
+    AGREEING_FIELD_NUMBER: _ClassVar[int]
+    DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
+    COMPARED_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[_decision_service_pb2.StoredEntry]
+    rule_id: str
+    store_time: _timestamp_pb2.Timestamp
+    expire_time: _timestamp_pb2.Timestamp
+    agreeing: int
+    differences: _containers.RepeatedCompositeFieldContainer[Difference]
+    compared: bool
+    def __init__(self, entries: _Optional[_Iterable[_Union[_decision_service_pb2.StoredEntry, _Mapping]]] = ..., rule_id: _Optional[str] = ..., store_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., agreeing: _Optional[int] = ..., differences: _Optional[_Iterable[_Union[Difference, _Mapping]]] = ..., compared: bool = ...) -> None: ...

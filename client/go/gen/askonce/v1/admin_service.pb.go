@@ -23,6 +23,79 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// EntryFate says what became of an entry.
+type EntryFate int32
+
+const (
+	// Is never sent. Treat unknown values as this.
+	EntryFate_ENTRY_FATE_UNSPECIFIED EntryFate = 0
+	// Is there, and not past its ttl.
+	EntryFate_ENTRY_FATE_LIVE EntryFate = 1
+	// Is past its ttl, whether it is on the disk still or not.
+	EntryFate_ENTRY_FATE_EXPIRED EntryFate = 2
+	// Was removed to make room.
+	EntryFate_ENTRY_FATE_EVICTED EntryFate = 3
+	// Was made unreachable by a purge.
+	EntryFate_ENTRY_FATE_PURGED EntryFate = 4
+	// Was deleted by an operator.
+	EntryFate_ENTRY_FATE_DELETED EntryFate = 5
+	// Was refused at its Store.
+	EntryFate_ENTRY_FATE_REFUSED EntryFate = 6
+	// Was never stored, or so long ago that it is not remembered.
+	EntryFate_ENTRY_FATE_UNKNOWN EntryFate = 7
+)
+
+// Enum value maps for EntryFate.
+var (
+	EntryFate_name = map[int32]string{
+		0: "ENTRY_FATE_UNSPECIFIED",
+		1: "ENTRY_FATE_LIVE",
+		2: "ENTRY_FATE_EXPIRED",
+		3: "ENTRY_FATE_EVICTED",
+		4: "ENTRY_FATE_PURGED",
+		5: "ENTRY_FATE_DELETED",
+		6: "ENTRY_FATE_REFUSED",
+		7: "ENTRY_FATE_UNKNOWN",
+	}
+	EntryFate_value = map[string]int32{
+		"ENTRY_FATE_UNSPECIFIED": 0,
+		"ENTRY_FATE_LIVE":        1,
+		"ENTRY_FATE_EXPIRED":     2,
+		"ENTRY_FATE_EVICTED":     3,
+		"ENTRY_FATE_PURGED":      4,
+		"ENTRY_FATE_DELETED":     5,
+		"ENTRY_FATE_REFUSED":     6,
+		"ENTRY_FATE_UNKNOWN":     7,
+	}
+)
+
+func (x EntryFate) Enum() *EntryFate {
+	p := new(EntryFate)
+	*p = x
+	return p
+}
+
+func (x EntryFate) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (EntryFate) Descriptor() protoreflect.EnumDescriptor {
+	return file_askonce_v1_admin_service_proto_enumTypes[0].Descriptor()
+}
+
+func (EntryFate) Type() protoreflect.EnumType {
+	return &file_askonce_v1_admin_service_proto_enumTypes[0]
+}
+
+func (x EntryFate) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use EntryFate.Descriptor instead.
+func (EntryFate) EnumDescriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{0}
+}
+
 // GetEntryRequest names an entry.
 type GetEntryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1153,13 +1226,34 @@ func (x *ExplainRequest) GetOther() *LookupRequest {
 	return nil
 }
 
-// ExplainResponse says what differs.
+// ExplainResponse says what differs. It shows short pieces of the requests that it was sent, never a scope or header
+// value, and nothing of what is stored but digests and times.
 type ExplainResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Is the decision that a Lookup would give now.
+	// Is the decision that a Lookup would give now, if it had time enough: without body, fill token and lease. Nothing is
+	// counted. Absent where two requests are compared.
 	Decision *Decision `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
-	// Lists what differs between the two requests, or from the nearest entries.
-	Differences   []*Difference `protobuf:"bytes,2,rep,name=differences,proto3" json:"differences,omitempty"`
+	// Lists what differs between the two requests, or from the nearest stored answer.
+	Differences []*Difference `protobuf:"bytes,2,rep,name=differences,proto3" json:"differences,omitempty"`
+	// Describes `lookup` by itself.
+	Lookup *ExplainedRequest `protobuf:"bytes,3,opt,name=lookup,proto3" json:"lookup,omitempty"`
+	// Describes `other` by itself. Absent where there is none.
+	Other *ExplainedRequest `protobuf:"bytes,4,opt,name=other,proto3" json:"other,omitempty"`
+	// Compares the keys of two requests, by matcher.
+	Keys []*KeyComparison `protobuf:"bytes,5,rep,name=keys,proto3" json:"keys,omitempty"`
+	// Says what became of the entries that the request would have found, by matcher. Only of one request that is looked
+	// up.
+	Whereabouts []*Whereabouts `protobuf:"bytes,6,rep,name=whereabouts,proto3" json:"whereabouts,omitempty"`
+	// Describes what is stored in the request's scope. Only of one request that has a scope.
+	Scope *ExplainedScope `protobuf:"bytes,7,opt,name=scope,proto3" json:"scope,omitempty"`
+	// Lists the stored answers of the scope that agree with the request most, best first.
+	Nearest []*NearAnswer `protobuf:"bytes,8,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	// Sums up the answer in a sentence for people.
+	Summary string `protobuf:"bytes,9,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Says that there are more differences than are listed.
+	DifferencesLeftOut bool `protobuf:"varint,10,opt,name=differences_left_out,json=differencesLeftOut,proto3" json:"differences_left_out,omitempty"`
+	// Names the guard that told the nearest text apart, for example `number`. Empty: none did.
+	Guard         string `protobuf:"bytes,11,opt,name=guard,proto3" json:"guard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1208,22 +1302,215 @@ func (x *ExplainResponse) GetDifferences() []*Difference {
 	return nil
 }
 
+func (x *ExplainResponse) GetLookup() *ExplainedRequest {
+	if x != nil {
+		return x.Lookup
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetOther() *ExplainedRequest {
+	if x != nil {
+		return x.Other
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetKeys() []*KeyComparison {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetWhereabouts() []*Whereabouts {
+	if x != nil {
+		return x.Whereabouts
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetScope() *ExplainedScope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetNearest() []*NearAnswer {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *ExplainResponse) GetDifferencesLeftOut() bool {
+	if x != nil {
+		return x.DifferencesLeftOut
+	}
+	return false
+}
+
+func (x *ExplainResponse) GetGuard() string {
+	if x != nil {
+		return x.Guard
+	}
+	return ""
+}
+
+// ExplainedRequest describes one request by itself.
+type ExplainedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the rule that it matched. Empty: none.
+	RuleId string `protobuf:"bytes,1,opt,name=rule_id,json=ruleId,proto3" json:"rule_id,omitempty"`
+	// Says why it has no key at all. UNSPECIFIED: it has.
+	BypassReason BypassReason `protobuf:"varint,2,opt,name=bypass_reason,json=bypassReason,proto3,enum=askonce.v1.BypassReason" json:"bypass_reason,omitempty"`
+	// Names what the reason is due to.
+	Causes []*Cause `protobuf:"bytes,3,rep,name=causes,proto3" json:"causes,omitempty"`
+	// Lists the matchers for which it has no key.
+	Skipped       []*SkippedMatcher `protobuf:"bytes,4,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainedRequest) Reset() {
+	*x = ExplainedRequest{}
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainedRequest) ProtoMessage() {}
+
+func (x *ExplainedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainedRequest.ProtoReflect.Descriptor instead.
+func (*ExplainedRequest) Descriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ExplainedRequest) GetRuleId() string {
+	if x != nil {
+		return x.RuleId
+	}
+	return ""
+}
+
+func (x *ExplainedRequest) GetBypassReason() BypassReason {
+	if x != nil {
+		return x.BypassReason
+	}
+	return BypassReason_BYPASS_REASON_UNSPECIFIED
+}
+
+func (x *ExplainedRequest) GetCauses() []*Cause {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+func (x *ExplainedRequest) GetSkipped() []*SkippedMatcher {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+// Cause names what a bypass is due to.
+type Cause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Is the path of the member, for example `params.temperature` or `scope.tenant`.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Says what is the matter with it.
+	Description   string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cause) Reset() {
+	*x = Cause{}
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cause) ProtoMessage() {}
+
+func (x *Cause) ProtoReflect() protoreflect.Message {
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cause.ProtoReflect.Descriptor instead.
+func (*Cause) Descriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Cause) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Cause) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
 // Difference is one thing that differs.
 type Difference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the segment, for example `material` or `model`.
 	Segment string `protobuf:"bytes,1,opt,name=segment,proto3" json:"segment,omitempty"`
-	// Is the path inside it, for example `params.temperature`.
+	// Is the path inside it, for example `params.temperature`. Empty: the segment is one value.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// Says how it differs, without any stored text.
-	Description   string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// Lists the matchers whose keys it tells apart. Empty: it is part of no key, or spelling alone.
+	Matchers      []MatchKind `protobuf:"varint,4,rep,packed,name=matchers,proto3,enum=askonce.v1.MatchKind" json:"matchers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +1522,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1535,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{17}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Difference) GetSegment() string {
@@ -1272,12 +1559,365 @@ func (x *Difference) GetDescription() string {
 	return ""
 }
 
+func (x *Difference) GetMatchers() []MatchKind {
+	if x != nil {
+		return x.Matchers
+	}
+	return nil
+}
+
+// KeyComparison compares the keys of two requests for one matcher.
+type KeyComparison struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the matcher.
+	Matcher MatchKind `protobuf:"varint,1,opt,name=matcher,proto3,enum=askonce.v1.MatchKind" json:"matcher,omitempty"`
+	// Says that both have the same key; for SEMANTIC, that they are searched in the same partition.
+	Same bool `protobuf:"varint,2,opt,name=same,proto3" json:"same,omitempty"`
+	// Says why, or why one of them has no key.
+	Description   string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeyComparison) Reset() {
+	*x = KeyComparison{}
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeyComparison) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeyComparison) ProtoMessage() {}
+
+func (x *KeyComparison) ProtoReflect() protoreflect.Message {
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeyComparison.ProtoReflect.Descriptor instead.
+func (*KeyComparison) Descriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *KeyComparison) GetMatcher() MatchKind {
+	if x != nil {
+		return x.Matcher
+	}
+	return MatchKind_MATCH_KIND_UNSPECIFIED
+}
+
+func (x *KeyComparison) GetSame() bool {
+	if x != nil {
+		return x.Same
+	}
+	return false
+}
+
+func (x *KeyComparison) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+// Whereabouts says what became of the entry that a request would have found.
+type Whereabouts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the matcher.
+	Matcher MatchKind `protobuf:"varint,1,opt,name=matcher,proto3,enum=askonce.v1.MatchKind" json:"matcher,omitempty"`
+	// Is the id of the entry in hex, as it would be now. Empty where the text has no vector.
+	EntryId string `protobuf:"bytes,2,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
+	// Says what became of it.
+	Fate EntryFate `protobuf:"varint,3,opt,name=fate,proto3,enum=askonce.v1.EntryFate" json:"fate,omitempty"`
+	// Is when it was stored, expired, removed or refused. Absent: unknown.
+	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	// Says why its Store was refused.
+	RefusalReason RefusalReason `protobuf:"varint,5,opt,name=refusal_reason,json=refusalReason,proto3,enum=askonce.v1.RefusalReason" json:"refusal_reason,omitempty"`
+	// Says the same for people.
+	Description   string `protobuf:"bytes,6,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Whereabouts) Reset() {
+	*x = Whereabouts{}
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Whereabouts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Whereabouts) ProtoMessage() {}
+
+func (x *Whereabouts) ProtoReflect() protoreflect.Message {
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Whereabouts.ProtoReflect.Descriptor instead.
+func (*Whereabouts) Descriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Whereabouts) GetMatcher() MatchKind {
+	if x != nil {
+		return x.Matcher
+	}
+	return MatchKind_MATCH_KIND_UNSPECIFIED
+}
+
+func (x *Whereabouts) GetEntryId() string {
+	if x != nil {
+		return x.EntryId
+	}
+	return ""
+}
+
+func (x *Whereabouts) GetFate() EntryFate {
+	if x != nil {
+		return x.Fate
+	}
+	return EntryFate_ENTRY_FATE_UNSPECIFIED
+}
+
+func (x *Whereabouts) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *Whereabouts) GetRefusalReason() RefusalReason {
+	if x != nil {
+		return x.RefusalReason
+	}
+	return RefusalReason_REFUSAL_REASON_UNSPECIFIED
+}
+
+func (x *Whereabouts) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+// ExplainedScope describes what is stored in a scope.
+type ExplainedScope struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Lists the names of the dims in order; values are never told.
+	Dims []string `protobuf:"bytes,1,rep,name=dims,proto3" json:"dims,omitempty"`
+	// Says that the request has a namespace, which is a scope of its own.
+	Namespace bool `protobuf:"varint,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Counts the answers stored in the scope that were looked at, whatever their rule.
+	Answers uint64 `protobuf:"varint,3,opt,name=answers,proto3" json:"answers,omitempty"`
+	// Says that there are more, of which the newest were looked at.
+	Bounded bool `protobuf:"varint,4,opt,name=bounded,proto3" json:"bounded,omitempty"`
+	// Is when the scope was last purged, alone or with others. Absent: never.
+	LastPurge *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_purge,json=lastPurge,proto3" json:"last_purge,omitempty"`
+	// Says what that purge named: `everything`, `model`, `dim NAME` or `scope`.
+	LastPurgeOf   string `protobuf:"bytes,6,opt,name=last_purge_of,json=lastPurgeOf,proto3" json:"last_purge_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainedScope) Reset() {
+	*x = ExplainedScope{}
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainedScope) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainedScope) ProtoMessage() {}
+
+func (x *ExplainedScope) ProtoReflect() protoreflect.Message {
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainedScope.ProtoReflect.Descriptor instead.
+func (*ExplainedScope) Descriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ExplainedScope) GetDims() []string {
+	if x != nil {
+		return x.Dims
+	}
+	return nil
+}
+
+func (x *ExplainedScope) GetNamespace() bool {
+	if x != nil {
+		return x.Namespace
+	}
+	return false
+}
+
+func (x *ExplainedScope) GetAnswers() uint64 {
+	if x != nil {
+		return x.Answers
+	}
+	return 0
+}
+
+func (x *ExplainedScope) GetBounded() bool {
+	if x != nil {
+		return x.Bounded
+	}
+	return false
+}
+
+func (x *ExplainedScope) GetLastPurge() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastPurge
+	}
+	return nil
+}
+
+func (x *ExplainedScope) GetLastPurgeOf() string {
+	if x != nil {
+		return x.LastPurgeOf
+	}
+	return ""
+}
+
+// NearAnswer is a stored answer that agrees with the request in most segments.
+type NearAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Lists its entries.
+	Entries []*StoredEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Identifies the rule that stored it.
+	RuleId string `protobuf:"bytes,2,opt,name=rule_id,json=ruleId,proto3" json:"rule_id,omitempty"`
+	// Is when it was stored.
+	StoreTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=store_time,json=storeTime,proto3" json:"store_time,omitempty"`
+	// Is when its ttl ends.
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// Counts the segments that agree.
+	Agreeing uint32 `protobuf:"varint,5,opt,name=agreeing,proto3" json:"agreeing,omitempty"`
+	// Lists the segments that differ, by digests. Empty: all agree, or none is known since an older version stored it.
+	Differences []*Difference `protobuf:"bytes,6,rep,name=differences,proto3" json:"differences,omitempty"`
+	// Says that its segments are known.
+	Compared      bool `protobuf:"varint,7,opt,name=compared,proto3" json:"compared,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NearAnswer) Reset() {
+	*x = NearAnswer{}
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NearAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NearAnswer) ProtoMessage() {}
+
+func (x *NearAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NearAnswer.ProtoReflect.Descriptor instead.
+func (*NearAnswer) Descriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *NearAnswer) GetEntries() []*StoredEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *NearAnswer) GetRuleId() string {
+	if x != nil {
+		return x.RuleId
+	}
+	return ""
+}
+
+func (x *NearAnswer) GetStoreTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StoreTime
+	}
+	return nil
+}
+
+func (x *NearAnswer) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
+}
+
+func (x *NearAnswer) GetAgreeing() uint32 {
+	if x != nil {
+		return x.Agreeing
+	}
+	return 0
+}
+
+func (x *NearAnswer) GetDifferences() []*Difference {
+	if x != nil {
+		return x.Differences
+	}
+	return nil
+}
+
+func (x *NearAnswer) GetCompared() bool {
+	if x != nil {
+		return x.Compared
+	}
+	return false
+}
+
 var File_askonce_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_askonce_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1easkonce/v1/admin_service.proto\x12\n" +
-	"askonce.v1\x1a\x19askonce/v1/decision.proto\x1a!askonce/v1/decision_service.proto\x1a\x1baskonce/v1/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\",\n" +
+	"askonce.v1\x1a\x19askonce/v1/decision.proto\x1a!askonce/v1/decision_service.proto\x1a\x1baskonce/v1/descriptor.proto\x1a\x17askonce/v1/reason.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\",\n" +
 	"\x0fGetEntryRequest\x12\x19\n" +
 	"\bentry_id\x18\x01 \x01(\tR\aentryId\"\xa2\x01\n" +
 	"\x10GetEntryResponse\x12)\n" +
@@ -1362,15 +2002,73 @@ const file_askonce_v1_admin_service_proto_rawDesc = "" +
 	"\vfingerprint\x18\x04 \x01(\tR\vfingerprint\"t\n" +
 	"\x0eExplainRequest\x121\n" +
 	"\x06lookup\x18\x01 \x01(\v2\x19.askonce.v1.LookupRequestR\x06lookup\x12/\n" +
-	"\x05other\x18\x02 \x01(\v2\x19.askonce.v1.LookupRequestR\x05other\"}\n" +
+	"\x05other\x18\x02 \x01(\v2\x19.askonce.v1.LookupRequestR\x05other\"\x97\x04\n" +
 	"\x0fExplainResponse\x120\n" +
 	"\bdecision\x18\x01 \x01(\v2\x14.askonce.v1.DecisionR\bdecision\x128\n" +
-	"\vdifferences\x18\x02 \x03(\v2\x16.askonce.v1.DifferenceR\vdifferences\"\\\n" +
+	"\vdifferences\x18\x02 \x03(\v2\x16.askonce.v1.DifferenceR\vdifferences\x124\n" +
+	"\x06lookup\x18\x03 \x01(\v2\x1c.askonce.v1.ExplainedRequestR\x06lookup\x122\n" +
+	"\x05other\x18\x04 \x01(\v2\x1c.askonce.v1.ExplainedRequestR\x05other\x12-\n" +
+	"\x04keys\x18\x05 \x03(\v2\x19.askonce.v1.KeyComparisonR\x04keys\x129\n" +
+	"\vwhereabouts\x18\x06 \x03(\v2\x17.askonce.v1.WhereaboutsR\vwhereabouts\x120\n" +
+	"\x05scope\x18\a \x01(\v2\x1a.askonce.v1.ExplainedScopeR\x05scope\x120\n" +
+	"\anearest\x18\b \x03(\v2\x16.askonce.v1.NearAnswerR\anearest\x12\x18\n" +
+	"\asummary\x18\t \x01(\tR\asummary\x120\n" +
+	"\x14differences_left_out\x18\n" +
+	" \x01(\bR\x12differencesLeftOut\x12\x14\n" +
+	"\x05guard\x18\v \x01(\tR\x05guard\"\xcb\x01\n" +
+	"\x10ExplainedRequest\x12\x17\n" +
+	"\arule_id\x18\x01 \x01(\tR\x06ruleId\x12=\n" +
+	"\rbypass_reason\x18\x02 \x01(\x0e2\x18.askonce.v1.BypassReasonR\fbypassReason\x12)\n" +
+	"\x06causes\x18\x03 \x03(\v2\x11.askonce.v1.CauseR\x06causes\x124\n" +
+	"\askipped\x18\x04 \x03(\v2\x1a.askonce.v1.SkippedMatcherR\askipped\"=\n" +
+	"\x05Cause\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\"\x8f\x01\n" +
 	"\n" +
 	"Difference\x12\x18\n" +
 	"\asegment\x18\x01 \x01(\tR\asegment\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription2\xc4\x03\n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x121\n" +
+	"\bmatchers\x18\x04 \x03(\x0e2\x15.askonce.v1.MatchKindR\bmatchers\"v\n" +
+	"\rKeyComparison\x12/\n" +
+	"\amatcher\x18\x01 \x01(\x0e2\x15.askonce.v1.MatchKindR\amatcher\x12\x12\n" +
+	"\x04same\x18\x02 \x01(\bR\x04same\x12 \n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\"\x98\x02\n" +
+	"\vWhereabouts\x12/\n" +
+	"\amatcher\x18\x01 \x01(\x0e2\x15.askonce.v1.MatchKindR\amatcher\x12\x19\n" +
+	"\bentry_id\x18\x02 \x01(\tR\aentryId\x12)\n" +
+	"\x04fate\x18\x03 \x01(\x0e2\x15.askonce.v1.EntryFateR\x04fate\x12.\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12@\n" +
+	"\x0erefusal_reason\x18\x05 \x01(\x0e2\x19.askonce.v1.RefusalReasonR\rrefusalReason\x12 \n" +
+	"\vdescription\x18\x06 \x01(\tR\vdescription\"\xd5\x01\n" +
+	"\x0eExplainedScope\x12\x12\n" +
+	"\x04dims\x18\x01 \x03(\tR\x04dims\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\bR\tnamespace\x12\x18\n" +
+	"\aanswers\x18\x03 \x01(\x04R\aanswers\x12\x18\n" +
+	"\abounded\x18\x04 \x01(\bR\abounded\x129\n" +
+	"\n" +
+	"last_purge\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tlastPurge\x12\"\n" +
+	"\rlast_purge_of\x18\x06 \x01(\tR\vlastPurgeOf\"\xc2\x02\n" +
+	"\n" +
+	"NearAnswer\x121\n" +
+	"\aentries\x18\x01 \x03(\v2\x17.askonce.v1.StoredEntryR\aentries\x12\x17\n" +
+	"\arule_id\x18\x02 \x01(\tR\x06ruleId\x129\n" +
+	"\n" +
+	"store_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstoreTime\x12;\n" +
+	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\x12\x1a\n" +
+	"\bagreeing\x18\x05 \x01(\rR\bagreeing\x128\n" +
+	"\vdifferences\x18\x06 \x03(\v2\x16.askonce.v1.DifferenceR\vdifferences\x12\x1a\n" +
+	"\bcompared\x18\a \x01(\bR\bcompared*\xcb\x01\n" +
+	"\tEntryFate\x12\x1a\n" +
+	"\x16ENTRY_FATE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fENTRY_FATE_LIVE\x10\x01\x12\x16\n" +
+	"\x12ENTRY_FATE_EXPIRED\x10\x02\x12\x16\n" +
+	"\x12ENTRY_FATE_EVICTED\x10\x03\x12\x15\n" +
+	"\x11ENTRY_FATE_PURGED\x10\x04\x12\x16\n" +
+	"\x12ENTRY_FATE_DELETED\x10\x05\x12\x16\n" +
+	"\x12ENTRY_FATE_REFUSED\x10\x06\x12\x16\n" +
+	"\x12ENTRY_FATE_UNKNOWN\x10\a2\xc4\x03\n" +
 	"\fAdminService\x12E\n" +
 	"\bGetEntry\x12\x1b.askonce.v1.GetEntryRequest\x1a\x1c.askonce.v1.GetEntryResponse\x12N\n" +
 	"\vDeleteEntry\x12\x1e.askonce.v1.DeleteEntryRequest\x1a\x1f.askonce.v1.DeleteEntryResponse\x12<\n" +
@@ -1391,74 +2089,105 @@ func file_askonce_v1_admin_service_proto_rawDescGZIP() []byte {
 	return file_askonce_v1_admin_service_proto_rawDescData
 }
 
-var file_askonce_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_askonce_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_askonce_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_askonce_v1_admin_service_proto_goTypes = []any{
-	(*GetEntryRequest)(nil),       // 0: askonce.v1.GetEntryRequest
-	(*GetEntryResponse)(nil),      // 1: askonce.v1.GetEntryResponse
-	(*DeleteEntryRequest)(nil),    // 2: askonce.v1.DeleteEntryRequest
-	(*DeleteEntryResponse)(nil),   // 3: askonce.v1.DeleteEntryResponse
-	(*DimValue)(nil),              // 4: askonce.v1.DimValue
-	(*FullScope)(nil),             // 5: askonce.v1.FullScope
-	(*Everything)(nil),            // 6: askonce.v1.Everything
-	(*PurgeRequest)(nil),          // 7: askonce.v1.PurgeRequest
-	(*PurgeResponse)(nil),         // 8: askonce.v1.PurgeResponse
-	(*GetStatsRequest)(nil),       // 9: askonce.v1.GetStatsRequest
-	(*GetStatsResponse)(nil),      // 10: askonce.v1.GetStatsResponse
-	(*GetServerInfoRequest)(nil),  // 11: askonce.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 12: askonce.v1.GetServerInfoResponse
-	(*RuleSummary)(nil),           // 13: askonce.v1.RuleSummary
-	(*EmbedderSummary)(nil),       // 14: askonce.v1.EmbedderSummary
-	(*ExplainRequest)(nil),        // 15: askonce.v1.ExplainRequest
-	(*ExplainResponse)(nil),       // 16: askonce.v1.ExplainResponse
-	(*Difference)(nil),            // 17: askonce.v1.Difference
-	nil,                           // 18: askonce.v1.GetStatsResponse.TalliesEntry
-	(MatchKind)(0),                // 19: askonce.v1.MatchKind
-	(*Candidate)(nil),             // 20: askonce.v1.Candidate
-	(*StoredEntry)(nil),           // 21: askonce.v1.StoredEntry
-	(*Target)(nil),                // 22: askonce.v1.Target
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 24: google.protobuf.Duration
-	(*LookupRequest)(nil),         // 25: askonce.v1.LookupRequest
-	(*Decision)(nil),              // 26: askonce.v1.Decision
+	(EntryFate)(0),                // 0: askonce.v1.EntryFate
+	(*GetEntryRequest)(nil),       // 1: askonce.v1.GetEntryRequest
+	(*GetEntryResponse)(nil),      // 2: askonce.v1.GetEntryResponse
+	(*DeleteEntryRequest)(nil),    // 3: askonce.v1.DeleteEntryRequest
+	(*DeleteEntryResponse)(nil),   // 4: askonce.v1.DeleteEntryResponse
+	(*DimValue)(nil),              // 5: askonce.v1.DimValue
+	(*FullScope)(nil),             // 6: askonce.v1.FullScope
+	(*Everything)(nil),            // 7: askonce.v1.Everything
+	(*PurgeRequest)(nil),          // 8: askonce.v1.PurgeRequest
+	(*PurgeResponse)(nil),         // 9: askonce.v1.PurgeResponse
+	(*GetStatsRequest)(nil),       // 10: askonce.v1.GetStatsRequest
+	(*GetStatsResponse)(nil),      // 11: askonce.v1.GetStatsResponse
+	(*GetServerInfoRequest)(nil),  // 12: askonce.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 13: askonce.v1.GetServerInfoResponse
+	(*RuleSummary)(nil),           // 14: askonce.v1.RuleSummary
+	(*EmbedderSummary)(nil),       // 15: askonce.v1.EmbedderSummary
+	(*ExplainRequest)(nil),        // 16: askonce.v1.ExplainRequest
+	(*ExplainResponse)(nil),       // 17: askonce.v1.ExplainResponse
+	(*ExplainedRequest)(nil),      // 18: askonce.v1.ExplainedRequest
+	(*Cause)(nil),                 // 19: askonce.v1.Cause
+	(*Difference)(nil),            // 20: askonce.v1.Difference
+	(*KeyComparison)(nil),         // 21: askonce.v1.KeyComparison
+	(*Whereabouts)(nil),           // 22: askonce.v1.Whereabouts
+	(*ExplainedScope)(nil),        // 23: askonce.v1.ExplainedScope
+	(*NearAnswer)(nil),            // 24: askonce.v1.NearAnswer
+	nil,                           // 25: askonce.v1.GetStatsResponse.TalliesEntry
+	(MatchKind)(0),                // 26: askonce.v1.MatchKind
+	(*Candidate)(nil),             // 27: askonce.v1.Candidate
+	(*StoredEntry)(nil),           // 28: askonce.v1.StoredEntry
+	(*Target)(nil),                // 29: askonce.v1.Target
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 31: google.protobuf.Duration
+	(*LookupRequest)(nil),         // 32: askonce.v1.LookupRequest
+	(*Decision)(nil),              // 33: askonce.v1.Decision
+	(BypassReason)(0),             // 34: askonce.v1.BypassReason
+	(*SkippedMatcher)(nil),        // 35: askonce.v1.SkippedMatcher
+	(RefusalReason)(0),            // 36: askonce.v1.RefusalReason
 }
 var file_askonce_v1_admin_service_proto_depIdxs = []int32{
-	19, // 0: askonce.v1.GetEntryResponse.kind:type_name -> askonce.v1.MatchKind
-	20, // 1: askonce.v1.GetEntryResponse.entry:type_name -> askonce.v1.Candidate
-	21, // 2: askonce.v1.DeleteEntryResponse.entries:type_name -> askonce.v1.StoredEntry
-	4,  // 3: askonce.v1.FullScope.dims:type_name -> askonce.v1.DimValue
-	6,  // 4: askonce.v1.PurgeRequest.everything:type_name -> askonce.v1.Everything
-	4,  // 5: askonce.v1.PurgeRequest.dim:type_name -> askonce.v1.DimValue
-	22, // 6: askonce.v1.PurgeRequest.model:type_name -> askonce.v1.Target
-	5,  // 7: askonce.v1.PurgeRequest.scope:type_name -> askonce.v1.FullScope
-	23, // 8: askonce.v1.PurgeResponse.rows_gone_by:type_name -> google.protobuf.Timestamp
-	23, // 9: askonce.v1.GetStatsRequest.since:type_name -> google.protobuf.Timestamp
-	18, // 10: askonce.v1.GetStatsResponse.tallies:type_name -> askonce.v1.GetStatsResponse.TalliesEntry
-	24, // 11: askonce.v1.GetStatsResponse.uptime:type_name -> google.protobuf.Duration
-	13, // 12: askonce.v1.GetServerInfoResponse.rules:type_name -> askonce.v1.RuleSummary
-	14, // 13: askonce.v1.GetServerInfoResponse.embedders:type_name -> askonce.v1.EmbedderSummary
-	19, // 14: askonce.v1.RuleSummary.strategy:type_name -> askonce.v1.MatchKind
-	24, // 15: askonce.v1.RuleSummary.ttl:type_name -> google.protobuf.Duration
-	25, // 16: askonce.v1.ExplainRequest.lookup:type_name -> askonce.v1.LookupRequest
-	25, // 17: askonce.v1.ExplainRequest.other:type_name -> askonce.v1.LookupRequest
-	26, // 18: askonce.v1.ExplainResponse.decision:type_name -> askonce.v1.Decision
-	17, // 19: askonce.v1.ExplainResponse.differences:type_name -> askonce.v1.Difference
-	0,  // 20: askonce.v1.AdminService.GetEntry:input_type -> askonce.v1.GetEntryRequest
-	2,  // 21: askonce.v1.AdminService.DeleteEntry:input_type -> askonce.v1.DeleteEntryRequest
-	7,  // 22: askonce.v1.AdminService.Purge:input_type -> askonce.v1.PurgeRequest
-	9,  // 23: askonce.v1.AdminService.GetStats:input_type -> askonce.v1.GetStatsRequest
-	11, // 24: askonce.v1.AdminService.GetServerInfo:input_type -> askonce.v1.GetServerInfoRequest
-	15, // 25: askonce.v1.AdminService.Explain:input_type -> askonce.v1.ExplainRequest
-	1,  // 26: askonce.v1.AdminService.GetEntry:output_type -> askonce.v1.GetEntryResponse
-	3,  // 27: askonce.v1.AdminService.DeleteEntry:output_type -> askonce.v1.DeleteEntryResponse
-	8,  // 28: askonce.v1.AdminService.Purge:output_type -> askonce.v1.PurgeResponse
-	10, // 29: askonce.v1.AdminService.GetStats:output_type -> askonce.v1.GetStatsResponse
-	12, // 30: askonce.v1.AdminService.GetServerInfo:output_type -> askonce.v1.GetServerInfoResponse
-	16, // 31: askonce.v1.AdminService.Explain:output_type -> askonce.v1.ExplainResponse
-	26, // [26:32] is the sub-list for method output_type
-	20, // [20:26] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	26, // 0: askonce.v1.GetEntryResponse.kind:type_name -> askonce.v1.MatchKind
+	27, // 1: askonce.v1.GetEntryResponse.entry:type_name -> askonce.v1.Candidate
+	28, // 2: askonce.v1.DeleteEntryResponse.entries:type_name -> askonce.v1.StoredEntry
+	5,  // 3: askonce.v1.FullScope.dims:type_name -> askonce.v1.DimValue
+	7,  // 4: askonce.v1.PurgeRequest.everything:type_name -> askonce.v1.Everything
+	5,  // 5: askonce.v1.PurgeRequest.dim:type_name -> askonce.v1.DimValue
+	29, // 6: askonce.v1.PurgeRequest.model:type_name -> askonce.v1.Target
+	6,  // 7: askonce.v1.PurgeRequest.scope:type_name -> askonce.v1.FullScope
+	30, // 8: askonce.v1.PurgeResponse.rows_gone_by:type_name -> google.protobuf.Timestamp
+	30, // 9: askonce.v1.GetStatsRequest.since:type_name -> google.protobuf.Timestamp
+	25, // 10: askonce.v1.GetStatsResponse.tallies:type_name -> askonce.v1.GetStatsResponse.TalliesEntry
+	31, // 11: askonce.v1.GetStatsResponse.uptime:type_name -> google.protobuf.Duration
+	14, // 12: askonce.v1.GetServerInfoResponse.rules:type_name -> askonce.v1.RuleSummary
+	15, // 13: askonce.v1.GetServerInfoResponse.embedders:type_name -> askonce.v1.EmbedderSummary
+	26, // 14: askonce.v1.RuleSummary.strategy:type_name -> askonce.v1.MatchKind
+	31, // 15: askonce.v1.RuleSummary.ttl:type_name -> google.protobuf.Duration
+	32, // 16: askonce.v1.ExplainRequest.lookup:type_name -> askonce.v1.LookupRequest
+	32, // 17: askonce.v1.ExplainRequest.other:type_name -> askonce.v1.LookupRequest
+	33, // 18: askonce.v1.ExplainResponse.decision:type_name -> askonce.v1.Decision
+	20, // 19: askonce.v1.ExplainResponse.differences:type_name -> askonce.v1.Difference
+	18, // 20: askonce.v1.ExplainResponse.lookup:type_name -> askonce.v1.ExplainedRequest
+	18, // 21: askonce.v1.ExplainResponse.other:type_name -> askonce.v1.ExplainedRequest
+	21, // 22: askonce.v1.ExplainResponse.keys:type_name -> askonce.v1.KeyComparison
+	22, // 23: askonce.v1.ExplainResponse.whereabouts:type_name -> askonce.v1.Whereabouts
+	23, // 24: askonce.v1.ExplainResponse.scope:type_name -> askonce.v1.ExplainedScope
+	24, // 25: askonce.v1.ExplainResponse.nearest:type_name -> askonce.v1.NearAnswer
+	34, // 26: askonce.v1.ExplainedRequest.bypass_reason:type_name -> askonce.v1.BypassReason
+	19, // 27: askonce.v1.ExplainedRequest.causes:type_name -> askonce.v1.Cause
+	35, // 28: askonce.v1.ExplainedRequest.skipped:type_name -> askonce.v1.SkippedMatcher
+	26, // 29: askonce.v1.Difference.matchers:type_name -> askonce.v1.MatchKind
+	26, // 30: askonce.v1.KeyComparison.matcher:type_name -> askonce.v1.MatchKind
+	26, // 31: askonce.v1.Whereabouts.matcher:type_name -> askonce.v1.MatchKind
+	0,  // 32: askonce.v1.Whereabouts.fate:type_name -> askonce.v1.EntryFate
+	30, // 33: askonce.v1.Whereabouts.time:type_name -> google.protobuf.Timestamp
+	36, // 34: askonce.v1.Whereabouts.refusal_reason:type_name -> askonce.v1.RefusalReason
+	30, // 35: askonce.v1.ExplainedScope.last_purge:type_name -> google.protobuf.Timestamp
+	28, // 36: askonce.v1.NearAnswer.entries:type_name -> askonce.v1.StoredEntry
+	30, // 37: askonce.v1.NearAnswer.store_time:type_name -> google.protobuf.Timestamp
+	30, // 38: askonce.v1.NearAnswer.expire_time:type_name -> google.protobuf.Timestamp
+	20, // 39: askonce.v1.NearAnswer.differences:type_name -> askonce.v1.Difference
+	1,  // 40: askonce.v1.AdminService.GetEntry:input_type -> askonce.v1.GetEntryRequest
+	3,  // 41: askonce.v1.AdminService.DeleteEntry:input_type -> askonce.v1.DeleteEntryRequest
+	8,  // 42: askonce.v1.AdminService.Purge:input_type -> askonce.v1.PurgeRequest
+	10, // 43: askonce.v1.AdminService.GetStats:input_type -> askonce.v1.GetStatsRequest
+	12, // 44: askonce.v1.AdminService.GetServerInfo:input_type -> askonce.v1.GetServerInfoRequest
+	16, // 45: askonce.v1.AdminService.Explain:input_type -> askonce.v1.ExplainRequest
+	2,  // 46: askonce.v1.AdminService.GetEntry:output_type -> askonce.v1.GetEntryResponse
+	4,  // 47: askonce.v1.AdminService.DeleteEntry:output_type -> askonce.v1.DeleteEntryResponse
+	9,  // 48: askonce.v1.AdminService.Purge:output_type -> askonce.v1.PurgeResponse
+	11, // 49: askonce.v1.AdminService.GetStats:output_type -> askonce.v1.GetStatsResponse
+	13, // 50: askonce.v1.AdminService.GetServerInfo:output_type -> askonce.v1.GetServerInfoResponse
+	17, // 51: askonce.v1.AdminService.Explain:output_type -> askonce.v1.ExplainResponse
+	46, // [46:52] is the sub-list for method output_type
+	40, // [40:46] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_askonce_v1_admin_service_proto_init() }
@@ -1469,6 +2198,7 @@ func file_askonce_v1_admin_service_proto_init() {
 	file_askonce_v1_decision_proto_init()
 	file_askonce_v1_decision_service_proto_init()
 	file_askonce_v1_descriptor_proto_init()
+	file_askonce_v1_reason_proto_init()
 	file_askonce_v1_admin_service_proto_msgTypes[7].OneofWrappers = []any{
 		(*PurgeRequest_Everything)(nil),
 		(*PurgeRequest_Dim)(nil),
@@ -1481,13 +2211,14 @@ func file_askonce_v1_admin_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_askonce_v1_admin_service_proto_rawDesc), len(file_askonce_v1_admin_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   19,
+			NumEnums:      1,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_askonce_v1_admin_service_proto_goTypes,
 		DependencyIndexes: file_askonce_v1_admin_service_proto_depIdxs,
+		EnumInfos:         file_askonce_v1_admin_service_proto_enumTypes,
 		MessageInfos:      file_askonce_v1_admin_service_proto_msgTypes,
 	}.Build()
 	File_askonce_v1_admin_service_proto = out.File

@@ -2,14 +2,16 @@
 // @generated from file askonce/v1/admin_service.proto (package askonce.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Candidate, Decision, MatchKind } from "./decision_pb.js";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Candidate, Decision, MatchKind, SkippedMatcher } from "./decision_pb.js";
 import { file_askonce_v1_decision } from "./decision_pb.js";
 import type { LookupRequest, StoredEntry } from "./decision_service_pb.js";
 import { file_askonce_v1_decision_service } from "./decision_service_pb.js";
 import type { Target } from "./descriptor_pb.js";
 import { file_askonce_v1_descriptor } from "./descriptor_pb.js";
+import type { BypassReason, RefusalReason } from "./reason_pb.js";
+import { file_askonce_v1_reason } from "./reason_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file askonce/v1/admin_service.proto.
  */
 export const file_askonce_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch5hc2tvbmNlL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SCmFza29uY2UudjEiIwoPR2V0RW50cnlSZXF1ZXN0EhAKCGVudHJ5X2lkGAEgASgJIoIBChBHZXRFbnRyeVJlc3BvbnNlEiMKBGtpbmQYASABKA4yFS5hc2tvbmNlLnYxLk1hdGNoS2luZBIkCgVlbnRyeRgCIAEoCzIVLmFza29uY2UudjEuQ2FuZGlkYXRlEg8KB3J1bGVfaWQYAyABKAkSEgoKYm9keV9ieXRlcxgEIAEoBCImChJEZWxldGVFbnRyeVJlcXVlc3QSEAoIZW50cnlfaWQYASABKAkiPwoTRGVsZXRlRW50cnlSZXNwb25zZRIoCgdlbnRyaWVzGAEgAygLMhcuYXNrb25jZS52MS5TdG9yZWRFbnRyeSInCghEaW1WYWx1ZRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIkIKCUZ1bGxTY29wZRIiCgRkaW1zGAEgAygLMhQuYXNrb25jZS52MS5EaW1WYWx1ZRIRCgluYW1lc3BhY2UYAiABKAkiDAoKRXZlcnl0aGluZyLJAQoMUHVyZ2VSZXF1ZXN0EiwKCmV2ZXJ5dGhpbmcYASABKAsyFi5hc2tvbmNlLnYxLkV2ZXJ5dGhpbmdIABIjCgNkaW0YAiABKAsyFC5hc2tvbmNlLnYxLkRpbVZhbHVlSAASIwoFbW9kZWwYAyABKAsyEi5hc2tvbmNlLnYxLlRhcmdldEgAEiYKBXNjb3BlGAQgASgLMhUuYXNrb25jZS52MS5GdWxsU2NvcGVIABIPCgdkcnlfcnVuGAUgASgIQggKBnRhcmdldCKBAQoNUHVyZ2VSZXNwb25zZRIPCgdlbnRyaWVzGAEgASgEEhcKD3VuY292ZXJlZF9ydWxlcxgCIAMoCRIwCgxyb3dzX2dvbmVfYnkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGVudHJpZXNfbGVmdBgEIAEoBCJNCg9HZXRTdGF0c1JlcXVlc3QSDwoHcnVsZV9pZBgBIAEoCRIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAixgMKEEdldFN0YXRzUmVzcG9uc2USEQoJZGVjaXNpb25zGAEgASgEEgwKBGhpdHMYAiABKAQSDgoGbWlzc2VzGAMgASgEEhAKCGJ5cGFzc2VzGAQgASgEEhEKCXJlZnJlc2hlcxgFIAEoBBI6Cgd0YWxsaWVzGAYgAygLMikuYXNrb25jZS52MS5HZXRTdGF0c1Jlc3BvbnNlLlRhbGxpZXNFbnRyeRIOCgZzdG9yZXMYByABKAQSEAoIcmVmdXNhbHMYCCABKAQSDwoHY29tbWl0cxgJIAEoBBIPCgdlbnRyaWVzGAogASgEEhMKC3N0b3JlX2J5dGVzGAsgASgEEhkKEXN0b3JlX2xpbWl0X2J5dGVzGAwgASgEEhQKDHNoYWRvd19hZ3JlZRgNIAEoBBIXCg9zaGFkb3dfZGlzYWdyZWUYDiABKAQSFQoIaGl0X3JhdGUYDyABKAFIAIgBARIpCgZ1cHRpbWUYECABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aLgoMVGFsbGllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAFCCwoJX2hpdF9yYXRlIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IqsBChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRISCgprZXlfc2NoZW1hGAIgASgJEiYKBXJ1bGVzGAMgAygLMhcuYXNrb25jZS52MS5SdWxlU3VtbWFyeRIuCgllbWJlZGRlcnMYBCADKAsyGy5hc2tvbmNlLnYxLkVtYmVkZGVyU3VtbWFyeRIVCg1zdG9yZV9zZXJ2aW5nGAUgASgIIocBCgtSdWxlU3VtbWFyeRIKCgJpZBgBIAEoCRIMCgRtb2RlGAIgASgJEicKCHN0cmF0ZWd5GAMgAygOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQSDQoFc2NvcGUYBCADKAkSJgoDdHRsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlYKD0VtYmVkZGVyU3VtbWFyeRIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSEgoKZGltZW5zaW9ucxgDIAEoDRITCgtmaW5nZXJwcmludBgEIAEoCSJlCg5FeHBsYWluUmVxdWVzdBIpCgZsb29rdXAYASABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QSKAoFb3RoZXIYAiABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QiZgoPRXhwbGFpblJlc3BvbnNlEiYKCGRlY2lzaW9uGAEgASgLMhQuYXNrb25jZS52MS5EZWNpc2lvbhIrCgtkaWZmZXJlbmNlcxgCIAMoCzIWLmFza29uY2UudjEuRGlmZmVyZW5jZSJACgpEaWZmZXJlbmNlEg8KB3NlZ21lbnQYASABKAkSDAoEcGF0aBgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCTLEAwoMQWRtaW5TZXJ2aWNlEkUKCEdldEVudHJ5EhsuYXNrb25jZS52MS5HZXRFbnRyeVJlcXVlc3QaHC5hc2tvbmNlLnYxLkdldEVudHJ5UmVzcG9uc2USTgoLRGVsZXRlRW50cnkSHi5hc2tvbmNlLnYxLkRlbGV0ZUVudHJ5UmVxdWVzdBofLmFza29uY2UudjEuRGVsZXRlRW50cnlSZXNwb25zZRI8CgVQdXJnZRIYLmFza29uY2UudjEuUHVyZ2VSZXF1ZXN0GhkuYXNrb25jZS52MS5QdXJnZVJlc3BvbnNlEkUKCEdldFN0YXRzEhsuYXNrb25jZS52MS5HZXRTdGF0c1JlcXVlc3QaHC5hc2tvbmNlLnYxLkdldFN0YXRzUmVzcG9uc2USVAoNR2V0U2VydmVySW5mbxIgLmFza29uY2UudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIS5hc2tvbmNlLnYxLkdldFNlcnZlckluZm9SZXNwb25zZRJCCgdFeHBsYWluEhouYXNrb25jZS52MS5FeHBsYWluUmVxdWVzdBobLmFza29uY2UudjEuRXhwbGFpblJlc3BvbnNlQj9aPWdpdGh1Yi5jb20vYXNrb25jZS9hc2tvbmNlL2NsaWVudC9nby9nZW4vYXNrb25jZS92MTthc2tvbmNldjFiBnByb3RvMw", [file_askonce_v1_decision, file_askonce_v1_decision_service, file_askonce_v1_descriptor, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Ch5hc2tvbmNlL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SCmFza29uY2UudjEiIwoPR2V0RW50cnlSZXF1ZXN0EhAKCGVudHJ5X2lkGAEgASgJIoIBChBHZXRFbnRyeVJlc3BvbnNlEiMKBGtpbmQYASABKA4yFS5hc2tvbmNlLnYxLk1hdGNoS2luZBIkCgVlbnRyeRgCIAEoCzIVLmFza29uY2UudjEuQ2FuZGlkYXRlEg8KB3J1bGVfaWQYAyABKAkSEgoKYm9keV9ieXRlcxgEIAEoBCImChJEZWxldGVFbnRyeVJlcXVlc3QSEAoIZW50cnlfaWQYASABKAkiPwoTRGVsZXRlRW50cnlSZXNwb25zZRIoCgdlbnRyaWVzGAEgAygLMhcuYXNrb25jZS52MS5TdG9yZWRFbnRyeSInCghEaW1WYWx1ZRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIkIKCUZ1bGxTY29wZRIiCgRkaW1zGAEgAygLMhQuYXNrb25jZS52MS5EaW1WYWx1ZRIRCgluYW1lc3BhY2UYAiABKAkiDAoKRXZlcnl0aGluZyLJAQoMUHVyZ2VSZXF1ZXN0EiwKCmV2ZXJ5dGhpbmcYASABKAsyFi5hc2tvbmNlLnYxLkV2ZXJ5dGhpbmdIABIjCgNkaW0YAiABKAsyFC5hc2tvbmNlLnYxLkRpbVZhbHVlSAASIwoFbW9kZWwYAyABKAsyEi5hc2tvbmNlLnYxLlRhcmdldEgAEiYKBXNjb3BlGAQgASgLMhUuYXNrb25jZS52MS5GdWxsU2NvcGVIABIPCgdkcnlfcnVuGAUgASgIQggKBnRhcmdldCKBAQoNUHVyZ2VSZXNwb25zZRIPCgdlbnRyaWVzGAEgASgEEhcKD3VuY292ZXJlZF9ydWxlcxgCIAMoCRIwCgxyb3dzX2dvbmVfYnkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGVudHJpZXNfbGVmdBgEIAEoBCJNCg9HZXRTdGF0c1JlcXVlc3QSDwoHcnVsZV9pZBgBIAEoCRIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAixgMKEEdldFN0YXRzUmVzcG9uc2USEQoJZGVjaXNpb25zGAEgASgEEgwKBGhpdHMYAiABKAQSDgoGbWlzc2VzGAMgASgEEhAKCGJ5cGFzc2VzGAQgASgEEhEKCXJlZnJlc2hlcxgFIAEoBBI6Cgd0YWxsaWVzGAYgAygLMikuYXNrb25jZS52MS5HZXRTdGF0c1Jlc3BvbnNlLlRhbGxpZXNFbnRyeRIOCgZzdG9yZXMYByABKAQSEAoIcmVmdXNhbHMYCCABKAQSDwoHY29tbWl0cxgJIAEoBBIPCgdlbnRyaWVzGAogASgEEhMKC3N0b3JlX2J5dGVzGAsgASgEEhkKEXN0b3JlX2xpbWl0X2J5dGVzGAwgASgEEhQKDHNoYWRvd19hZ3JlZRgNIAEoBBIXCg9zaGFkb3dfZGlzYWdyZWUYDiABKAQSFQoIaGl0X3JhdGUYDyABKAFIAIgBARIpCgZ1cHRpbWUYECABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aLgoMVGFsbGllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAFCCwoJX2hpdF9yYXRlIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IqsBChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRISCgprZXlfc2NoZW1hGAIgASgJEiYKBXJ1bGVzGAMgAygLMhcuYXNrb25jZS52MS5SdWxlU3VtbWFyeRIuCgllbWJlZGRlcnMYBCADKAsyGy5hc2tvbmNlLnYxLkVtYmVkZGVyU3VtbWFyeRIVCg1zdG9yZV9zZXJ2aW5nGAUgASgIIocBCgtSdWxlU3VtbWFyeRIKCgJpZBgBIAEoCRIMCgRtb2RlGAIgASgJEicKCHN0cmF0ZWd5GAMgAygOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQSDQoFc2NvcGUYBCADKAkSJgoDdHRsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlYKD0VtYmVkZGVyU3VtbWFyeRIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSEgoKZGltZW5zaW9ucxgDIAEoDRITCgtmaW5nZXJwcmludBgEIAEoCSJlCg5FeHBsYWluUmVxdWVzdBIpCgZsb29rdXAYASABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QSKAoFb3RoZXIYAiABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QiqgMKD0V4cGxhaW5SZXNwb25zZRImCghkZWNpc2lvbhgBIAEoCzIULmFza29uY2UudjEuRGVjaXNpb24SKwoLZGlmZmVyZW5jZXMYAiADKAsyFi5hc2tvbmNlLnYxLkRpZmZlcmVuY2USLAoGbG9va3VwGAMgASgLMhwuYXNrb25jZS52MS5FeHBsYWluZWRSZXF1ZXN0EisKBW90aGVyGAQgASgLMhwuYXNrb25jZS52MS5FeHBsYWluZWRSZXF1ZXN0EicKBGtleXMYBSADKAsyGS5hc2tvbmNlLnYxLktleUNvbXBhcmlzb24SLAoLd2hlcmVhYm91dHMYBiADKAsyFy5hc2tvbmNlLnYxLldoZXJlYWJvdXRzEikKBXNjb3BlGAcgASgLMhouYXNrb25jZS52MS5FeHBsYWluZWRTY29wZRInCgduZWFyZXN0GAggAygLMhYuYXNrb25jZS52MS5OZWFyQW5zd2VyEg8KB3N1bW1hcnkYCSABKAkSHAoUZGlmZmVyZW5jZXNfbGVmdF9vdXQYCiABKAgSDQoFZ3VhcmQYCyABKAkipAEKEEV4cGxhaW5lZFJlcXVlc3QSDwoHcnVsZV9pZBgBIAEoCRIvCg1ieXBhc3NfcmVhc29uGAIgASgOMhguYXNrb25jZS52MS5CeXBhc3NSZWFzb24SIQoGY2F1c2VzGAMgAygLMhEuYXNrb25jZS52MS5DYXVzZRIrCgdza2lwcGVkGAQgAygLMhouYXNrb25jZS52MS5Ta2lwcGVkTWF0Y2hlciIqCgVDYXVzZRIMCgRwYXRoGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJImkKCkRpZmZlcmVuY2USDwoHc2VnbWVudBgBIAEoCRIMCgRwYXRoGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEicKCG1hdGNoZXJzGAQgAygOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQiWgoNS2V5Q29tcGFyaXNvbhImCgdtYXRjaGVyGAEgASgOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQSDAoEc2FtZRgCIAEoCBITCgtkZXNjcmlwdGlvbhgDIAEoCSLeAQoLV2hlcmVhYm91dHMSJgoHbWF0Y2hlchgBIAEoDjIVLmFza29uY2UudjEuTWF0Y2hLaW5kEhAKCGVudHJ5X2lkGAIgASgJEiMKBGZhdGUYAyABKA4yFS5hc2tvbmNlLnYxLkVudHJ5RmF0ZRIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg5yZWZ1c2FsX3JlYXNvbhgFIAEoDjIZLmFza29uY2UudjEuUmVmdXNhbFJlYXNvbhITCgtkZXNjcmlwdGlvbhgGIAEoCSKaAQoORXhwbGFpbmVkU2NvcGUSDAoEZGltcxgBIAMoCRIRCgluYW1lc3BhY2UYAiABKAgSDwoHYW5zd2VycxgDIAEoBBIPCgdib3VuZGVkGAQgASgIEi4KCmxhc3RfcHVyZ2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWxhc3RfcHVyZ2Vfb2YYBiABKAki+QEKCk5lYXJBbnN3ZXISKAoHZW50cmllcxgBIAMoCzIXLmFza29uY2UudjEuU3RvcmVkRW50cnkSDwoHcnVsZV9pZBgCIAEoCRIuCgpzdG9yZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWdyZWVpbmcYBSABKA0SKwoLZGlmZmVyZW5jZXMYBiADKAsyFi5hc2tvbmNlLnYxLkRpZmZlcmVuY2USEAoIY29tcGFyZWQYByABKAgqywEKCUVudHJ5RmF0ZRIaChZFTlRSWV9GQVRFX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfRkFURV9MSVZFEAESFgoSRU5UUllfRkFURV9FWFBJUkVEEAISFgoSRU5UUllfRkFURV9FVklDVEVEEAMSFQoRRU5UUllfRkFURV9QVVJHRUQQBBIWChJFTlRSWV9GQVRFX0RFTEVURUQQBRIWChJFTlRSWV9GQVRFX1JFRlVTRUQQBhIWChJFTlRSWV9GQVRFX1VOS05PV04QBzLEAwoMQWRtaW5TZXJ2aWNlEkUKCEdldEVudHJ5EhsuYXNrb25jZS52MS5HZXRFbnRyeVJlcXVlc3QaHC5hc2tvbmNlLnYxLkdldEVudHJ5UmVzcG9uc2USTgoLRGVsZXRlRW50cnkSHi5hc2tvbmNlLnYxLkRlbGV0ZUVudHJ5UmVxdWVzdBofLmFza29uY2UudjEuRGVsZXRlRW50cnlSZXNwb25zZRI8CgVQdXJnZRIYLmFza29uY2UudjEuUHVyZ2VSZXF1ZXN0GhkuYXNrb25jZS52MS5QdXJnZVJlc3BvbnNlEkUKCEdldFN0YXRzEhsuYXNrb25jZS52MS5HZXRTdGF0c1JlcXVlc3QaHC5hc2tvbmNlLnYxLkdldFN0YXRzUmVzcG9uc2USVAoNR2V0U2VydmVySW5mbxIgLmFza29uY2UudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIS5hc2tvbmNlLnYxLkdldFNlcnZlckluZm9SZXNwb25zZRJCCgdFeHBsYWluEhouYXNrb25jZS52MS5FeHBsYWluUmVxdWVzdBobLmFza29uY2UudjEuRXhwbGFpblJlc3BvbnNlQj9aPWdpdGh1Yi5jb20vYXNrb25jZS9hc2tvbmNlL2NsaWVudC9nby9nZW4vYXNrb25jZS92MTthc2tvbmNldjFiBnByb3RvMw", [file_askonce_v1_decision, file_askonce_v1_decision_service, file_askonce_v1_descriptor, file_askonce_v1_reason, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * GetEntryRequest names an entry.
@@ -640,24 +642,90 @@ export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
   messageDesc(file_askonce_v1_admin_service, 15);
 
 /**
- * ExplainResponse says what differs.
+ * ExplainResponse says what differs. It shows short pieces of the requests that it was sent, never a scope or header
+ * value, and nothing of what is stored but digests and times.
  *
  * @generated from message askonce.v1.ExplainResponse
  */
 export type ExplainResponse = Message<"askonce.v1.ExplainResponse"> & {
   /**
-   * Is the decision that a Lookup would give now.
+   * Is the decision that a Lookup would give now, if it had time enough: without body, fill token and lease. Nothing is
+   * counted. Absent where two requests are compared.
    *
    * @generated from field: askonce.v1.Decision decision = 1;
    */
   decision?: Decision | undefined;
 
   /**
-   * Lists what differs between the two requests, or from the nearest entries.
+   * Lists what differs between the two requests, or from the nearest stored answer.
    *
    * @generated from field: repeated askonce.v1.Difference differences = 2;
    */
   differences: Difference[];
+
+  /**
+   * Describes `lookup` by itself.
+   *
+   * @generated from field: askonce.v1.ExplainedRequest lookup = 3;
+   */
+  lookup?: ExplainedRequest | undefined;
+
+  /**
+   * Describes `other` by itself. Absent where there is none.
+   *
+   * @generated from field: askonce.v1.ExplainedRequest other = 4;
+   */
+  other?: ExplainedRequest | undefined;
+
+  /**
+   * Compares the keys of two requests, by matcher.
+   *
+   * @generated from field: repeated askonce.v1.KeyComparison keys = 5;
+   */
+  keys: KeyComparison[];
+
+  /**
+   * Says what became of the entries that the request would have found, by matcher. Only of one request that is looked
+   * up.
+   *
+   * @generated from field: repeated askonce.v1.Whereabouts whereabouts = 6;
+   */
+  whereabouts: Whereabouts[];
+
+  /**
+   * Describes what is stored in the request's scope. Only of one request that has a scope.
+   *
+   * @generated from field: askonce.v1.ExplainedScope scope = 7;
+   */
+  scope?: ExplainedScope | undefined;
+
+  /**
+   * Lists the stored answers of the scope that agree with the request most, best first.
+   *
+   * @generated from field: repeated askonce.v1.NearAnswer nearest = 8;
+   */
+  nearest: NearAnswer[];
+
+  /**
+   * Sums up the answer in a sentence for people.
+   *
+   * @generated from field: string summary = 9;
+   */
+  summary: string;
+
+  /**
+   * Says that there are more differences than are listed.
+   *
+   * @generated from field: bool differences_left_out = 10;
+   */
+  differencesLeftOut: boolean;
+
+  /**
+   * Names the guard that told the nearest text apart, for example `number`. Empty: none did.
+   *
+   * @generated from field: string guard = 11;
+   */
+  guard: string;
 };
 
 /**
@@ -666,6 +734,76 @@ export type ExplainResponse = Message<"askonce.v1.ExplainResponse"> & {
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
   messageDesc(file_askonce_v1_admin_service, 16);
+
+/**
+ * ExplainedRequest describes one request by itself.
+ *
+ * @generated from message askonce.v1.ExplainedRequest
+ */
+export type ExplainedRequest = Message<"askonce.v1.ExplainedRequest"> & {
+  /**
+   * Identifies the rule that it matched. Empty: none.
+   *
+   * @generated from field: string rule_id = 1;
+   */
+  ruleId: string;
+
+  /**
+   * Says why it has no key at all. UNSPECIFIED: it has.
+   *
+   * @generated from field: askonce.v1.BypassReason bypass_reason = 2;
+   */
+  bypassReason: BypassReason;
+
+  /**
+   * Names what the reason is due to.
+   *
+   * @generated from field: repeated askonce.v1.Cause causes = 3;
+   */
+  causes: Cause[];
+
+  /**
+   * Lists the matchers for which it has no key.
+   *
+   * @generated from field: repeated askonce.v1.SkippedMatcher skipped = 4;
+   */
+  skipped: SkippedMatcher[];
+};
+
+/**
+ * Describes the message askonce.v1.ExplainedRequest.
+ * Use `create(ExplainedRequestSchema)` to create a new message.
+ */
+export const ExplainedRequestSchema: GenMessage<ExplainedRequest> = /*@__PURE__*/
+  messageDesc(file_askonce_v1_admin_service, 17);
+
+/**
+ * Cause names what a bypass is due to.
+ *
+ * @generated from message askonce.v1.Cause
+ */
+export type Cause = Message<"askonce.v1.Cause"> & {
+  /**
+   * Is the path of the member, for example `params.temperature` or `scope.tenant`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Says what is the matter with it.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message askonce.v1.Cause.
+ * Use `create(CauseSchema)` to create a new message.
+ */
+export const CauseSchema: GenMessage<Cause> = /*@__PURE__*/
+  messageDesc(file_askonce_v1_admin_service, 18);
 
 /**
  * Difference is one thing that differs.
@@ -681,7 +819,7 @@ export type Difference = Message<"askonce.v1.Difference"> & {
   segment: string;
 
   /**
-   * Is the path inside it, for example `params.temperature`.
+   * Is the path inside it, for example `params.temperature`. Empty: the segment is one value.
    *
    * @generated from field: string path = 2;
    */
@@ -693,6 +831,13 @@ export type Difference = Message<"askonce.v1.Difference"> & {
    * @generated from field: string description = 3;
    */
   description: string;
+
+  /**
+   * Lists the matchers whose keys it tells apart. Empty: it is part of no key, or spelling alone.
+   *
+   * @generated from field: repeated askonce.v1.MatchKind matchers = 4;
+   */
+  matchers: MatchKind[];
 };
 
 /**
@@ -700,7 +845,286 @@ export type Difference = Message<"askonce.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 17);
+  messageDesc(file_askonce_v1_admin_service, 19);
+
+/**
+ * KeyComparison compares the keys of two requests for one matcher.
+ *
+ * @generated from message askonce.v1.KeyComparison
+ */
+export type KeyComparison = Message<"askonce.v1.KeyComparison"> & {
+  /**
+   * Names the matcher.
+   *
+   * @generated from field: askonce.v1.MatchKind matcher = 1;
+   */
+  matcher: MatchKind;
+
+  /**
+   * Says that both have the same key; for SEMANTIC, that they are searched in the same partition.
+   *
+   * @generated from field: bool same = 2;
+   */
+  same: boolean;
+
+  /**
+   * Says why, or why one of them has no key.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message askonce.v1.KeyComparison.
+ * Use `create(KeyComparisonSchema)` to create a new message.
+ */
+export const KeyComparisonSchema: GenMessage<KeyComparison> = /*@__PURE__*/
+  messageDesc(file_askonce_v1_admin_service, 20);
+
+/**
+ * Whereabouts says what became of the entry that a request would have found.
+ *
+ * @generated from message askonce.v1.Whereabouts
+ */
+export type Whereabouts = Message<"askonce.v1.Whereabouts"> & {
+  /**
+   * Names the matcher.
+   *
+   * @generated from field: askonce.v1.MatchKind matcher = 1;
+   */
+  matcher: MatchKind;
+
+  /**
+   * Is the id of the entry in hex, as it would be now. Empty where the text has no vector.
+   *
+   * @generated from field: string entry_id = 2;
+   */
+  entryId: string;
+
+  /**
+   * Says what became of it.
+   *
+   * @generated from field: askonce.v1.EntryFate fate = 3;
+   */
+  fate: EntryFate;
+
+  /**
+   * Is when it was stored, expired, removed or refused. Absent: unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 4;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Says why its Store was refused.
+   *
+   * @generated from field: askonce.v1.RefusalReason refusal_reason = 5;
+   */
+  refusalReason: RefusalReason;
+
+  /**
+   * Says the same for people.
+   *
+   * @generated from field: string description = 6;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message askonce.v1.Whereabouts.
+ * Use `create(WhereaboutsSchema)` to create a new message.
+ */
+export const WhereaboutsSchema: GenMessage<Whereabouts> = /*@__PURE__*/
+  messageDesc(file_askonce_v1_admin_service, 21);
+
+/**
+ * ExplainedScope describes what is stored in a scope.
+ *
+ * @generated from message askonce.v1.ExplainedScope
+ */
+export type ExplainedScope = Message<"askonce.v1.ExplainedScope"> & {
+  /**
+   * Lists the names of the dims in order; values are never told.
+   *
+   * @generated from field: repeated string dims = 1;
+   */
+  dims: string[];
+
+  /**
+   * Says that the request has a namespace, which is a scope of its own.
+   *
+   * @generated from field: bool namespace = 2;
+   */
+  namespace: boolean;
+
+  /**
+   * Counts the answers stored in the scope that were looked at, whatever their rule.
+   *
+   * @generated from field: uint64 answers = 3;
+   */
+  answers: bigint;
+
+  /**
+   * Says that there are more, of which the newest were looked at.
+   *
+   * @generated from field: bool bounded = 4;
+   */
+  bounded: boolean;
+
+  /**
+   * Is when the scope was last purged, alone or with others. Absent: never.
+   *
+   * @generated from field: google.protobuf.Timestamp last_purge = 5;
+   */
+  lastPurge?: Timestamp | undefined;
+
+  /**
+   * Says what that purge named: `everything`, `model`, `dim NAME` or `scope`.
+   *
+   * @generated from field: string last_purge_of = 6;
+   */
+  lastPurgeOf: string;
+};
+
+/**
+ * Describes the message askonce.v1.ExplainedScope.
+ * Use `create(ExplainedScopeSchema)` to create a new message.
+ */
+export const ExplainedScopeSchema: GenMessage<ExplainedScope> = /*@__PURE__*/
+  messageDesc(file_askonce_v1_admin_service, 22);
+
+/**
+ * NearAnswer is a stored answer that agrees with the request in most segments.
+ *
+ * @generated from message askonce.v1.NearAnswer
+ */
+export type NearAnswer = Message<"askonce.v1.NearAnswer"> & {
+  /**
+   * Lists its entries.
+   *
+   * @generated from field: repeated askonce.v1.StoredEntry entries = 1;
+   */
+  entries: StoredEntry[];
+
+  /**
+   * Identifies the rule that stored it.
+   *
+   * @generated from field: string rule_id = 2;
+   */
+  ruleId: string;
+
+  /**
+   * Is when it was stored.
+   *
+   * @generated from field: google.protobuf.Timestamp store_time = 3;
+   */
+  storeTime?: Timestamp | undefined;
+
+  /**
+   * Is when its ttl ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 4;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Counts the segments that agree.
+   *
+   * @generated from field: uint32 agreeing = 5;
+   */
+  agreeing: number;
+
+  /**
+   * Lists the segments that differ, by digests. Empty: all agree, or none is known since an older version stored it.
+   *
+   * @generated from field: repeated askonce.v1.Difference differences = 6;
+   */
+  differences: Difference[];
+
+  /**
+   * Says that its segments are known.
+   *
+   * @generated from field: bool compared = 7;
+   */
+  compared: boolean;
+};
+
+/**
+ * Describes the message askonce.v1.NearAnswer.
+ * Use `create(NearAnswerSchema)` to create a new message.
+ */
+export const NearAnswerSchema: GenMessage<NearAnswer> = /*@__PURE__*/
+  messageDesc(file_askonce_v1_admin_service, 23);
+
+/**
+ * EntryFate says what became of an entry.
+ *
+ * @generated from enum askonce.v1.EntryFate
+ */
+export enum EntryFate {
+  /**
+   * Is never sent. Treat unknown values as this.
+   *
+   * @generated from enum value: ENTRY_FATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Is there, and not past its ttl.
+   *
+   * @generated from enum value: ENTRY_FATE_LIVE = 1;
+   */
+  LIVE = 1,
+
+  /**
+   * Is past its ttl, whether it is on the disk still or not.
+   *
+   * @generated from enum value: ENTRY_FATE_EXPIRED = 2;
+   */
+  EXPIRED = 2,
+
+  /**
+   * Was removed to make room.
+   *
+   * @generated from enum value: ENTRY_FATE_EVICTED = 3;
+   */
+  EVICTED = 3,
+
+  /**
+   * Was made unreachable by a purge.
+   *
+   * @generated from enum value: ENTRY_FATE_PURGED = 4;
+   */
+  PURGED = 4,
+
+  /**
+   * Was deleted by an operator.
+   *
+   * @generated from enum value: ENTRY_FATE_DELETED = 5;
+   */
+  DELETED = 5,
+
+  /**
+   * Was refused at its Store.
+   *
+   * @generated from enum value: ENTRY_FATE_REFUSED = 6;
+   */
+  REFUSED = 6,
+
+  /**
+   * Was never stored, or so long ago that it is not remembered.
+   *
+   * @generated from enum value: ENTRY_FATE_UNKNOWN = 7;
+   */
+  UNKNOWN = 7,
+}
+
+/**
+ * Describes the enum askonce.v1.EntryFate.
+ */
+export const EntryFateSchema: GenEnum<EntryFate> = /*@__PURE__*/
+  enumDesc(file_askonce_v1_admin_service, 0);
 
 /**
  * AdminService is for operators. It has a listener of its own, which is off by default; GetServerInfo is answered on
