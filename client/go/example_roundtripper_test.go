@@ -15,7 +15,7 @@ import (
 )
 
 // caching is an http.RoundTripper for a program that has no gateway: it answers chat completions from the cache and
-// lets everything else pass.
+// lets everything else pass, also what has a query, which would not be keyed.
 type caching struct {
 	cache *askonce.Client
 	scope askonce.Scope
@@ -23,7 +23,7 @@ type caching struct {
 }
 
 func (c caching) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.URL.Path != "/v1/chat/completions" || request.Body == nil {
+	if request.URL.Path != "/v1/chat/completions" || request.URL.RawQuery != "" || request.Body == nil {
 		return c.next.RoundTrip(request)
 	}
 	body, err := io.ReadAll(request.Body)

@@ -1,16 +1,21 @@
-// Asks a gateway through the official SDKs for Node: of two identical calls one reaches the provider, and the objects
-// are equal. It is started by test_sdks_node.py, which says where the gateway and the fake provider are.
+// Asks through the official SDKs for Node: of two identical calls one reaches the provider, and the objects are equal.
+// It is started by test_sdks_node.py, which says where the fake provider is, and the gateway or, where it is the SDKs'
+// fetch that has the cache, the sidecar.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-const { GATEWAY_URL, PROVIDER_URL } = process.env;
-const settings = { apiKey: "sk-acme", maxRetries: 0 };
-const gpt = new OpenAI({ baseURL: `${GATEWAY_URL}/v1`, ...settings });
-const claude = new Anthropic({ baseURL: GATEWAY_URL, ...settings });
+const { GATEWAY_URL, PROVIDER_URL, SIDECAR } = process.env;
+const baseURL = GATEWAY_URL ?? PROVIDER_URL;
+const cached = SIDECAR && (await import("./cached.js")).cached(SIDECAR);
+const settings = { apiKey: "sk-acme", maxRetries: 0, ...cached };
+const gpt = new OpenAI({ baseURL: `${baseURL}/v1`, ...settings });
+const claude = new Anthropic({ baseURL, ...settings });
+
+after(() => cached?.cache.close());
 
 const question = "What is the weather in Paris?";
 const messages = [{ role: "user", content: question }];
