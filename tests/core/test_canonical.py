@@ -65,6 +65,7 @@ def test_what_is_no_json_is_named_with_its_byte_offset(raw: bytes, offset: int):
         parse(raw)
     assert caught.value.offset == offset
     assert caught.value.problem
+    assert not caught.value.problem.endswith(" at"), "where is said apart"
 
 
 @pytest.mark.parametrize(

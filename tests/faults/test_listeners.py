@@ -14,7 +14,7 @@ from urllib.parse import quote
 import grpc
 import pytest
 
-from askonce_server.rpc.listen import ListenError
+from askonce_server.rpc.listen import ListenError, bind
 from askonce_server.rpc.sockets import lock_path
 from faults.sidecar_process import SidecarProcess
 from rpc.harness import Gateway, Place, Running
@@ -183,6 +183,18 @@ def test_a_folder_where_no_socket_can_be_made_is_named(folder):
     (folder / "file").write_text("")
     with pytest.raises(ListenError, match=f"cannot listen on unix://{folder}/file/s"):
         Running(Place(folder, listen=[f"unix://{folder}/file/s"]))
+
+
+@pytest.mark.parametrize("outcome", [0, RuntimeError("Failed to bind to address")], ids=repr)
+def test_a_socket_that_the_transport_does_not_make_says_where_to_look(folder, outcome):
+    class Server:
+        def add_insecure_port(self, _address):
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+    with pytest.raises(ListenError, match="see that its folder is there and this user may write in it"):
+        bind(Server(), f"unix://{folder}/s")
 
 
 def test_a_disk_without_room_for_a_name_keeps_no_server_from_its_socket(folder, monkeypatch):

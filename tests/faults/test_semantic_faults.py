@@ -84,7 +84,7 @@ def timed(gateway, asked):
 
 
 def test_the_callers_time_is_the_limit_where_it_is_shorter(hanging):
-    waits = []
+    waits, why = [], []
     for number in range(10):
         started = time.perf_counter()
         decision = hanging.gateway.stub.Lookup(
@@ -92,8 +92,10 @@ def test_the_callers_time_is_the_limit_where_it_is_shorter(hanging):
         ).decision
         waits.append(time.perf_counter() - started)
         assert outcome(decision) == MISS
-        assert skipped(decision) == [OVER_BUDGET]
+        why += skipped(decision)
     assert statistics.median(waits) < 0.02 + GRACE
+    assert why[:5] == [OVER_BUDGET] * 5
+    assert set(why[5:]) <= {OVER_BUDGET, EMBEDDER_FAILED}, "five that got nothing may be enough to skip it"
 
 
 def test_the_texts_of_a_batch_share_the_smallest_budget():

@@ -2,7 +2,7 @@
 
 import time
 
-from askonce_server.index import NumpyVectorIndex
+from askonce_server.index.exhaustive import exhaustive
 from askonce_server.ports import PartitionLoading, PartitionUnreadable
 from index.fake_store import EAST, PARTITION, always
 
@@ -32,7 +32,7 @@ def until(true, *, seconds=20):
 
 
 def truth(store, vector, *, k=10, alive=always, view=None, partition=PARTITION):
-    return NumpyVectorIndex().recall(view or store.view, partition, vector, k=k, alive=alive)
+    return exhaustive(view or store.view, partition, vector, k=k, alive=alive)
 
 
 def named(neighbors):

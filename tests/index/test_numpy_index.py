@@ -1,6 +1,6 @@
 import pytest
 
-from askonce_server.index import NumpyVectorIndex
+from index.numpy_index import NumpyVectorIndex
 from index.vector_index_contract import VectorIndexContract
 
 

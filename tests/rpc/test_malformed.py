@@ -206,6 +206,7 @@ def test_what_is_no_json_is_refused_with_the_offset(gateway, tenant, document, o
     assert set(found) == {field}
     said = found[field]
     assert "is not JSON" in said
+    assert " at at " not in said
     assert abs(int(said.rpartition(" ")[2]) - offset) <= 1, said
 
 

@@ -65,11 +65,6 @@ class Breaker:
         self._retry_at: float | None = None
         self._usual_seconds = 0.0
 
-    @property
-    def is_open(self) -> bool:
-        """Whether calls are skipped, all but one now and then."""
-        return self._retry_at is not None
-
     def call(self, work: Callable[[], _A], *, deadline: float) -> _A:
         """Return what `work` returns, or raise what it raises. `deadline` is by the breaker's clock."""
         begun = self._clock()

@@ -16,6 +16,7 @@ from urllib3.exceptions import (
     TimeoutError,  # noqa: A004 - the base of all its time-outs
 )
 
+from askonce_server.calls.bounded import bounded_pool, ends_by
 from askonce_server.calls.errors import CallFailed
 from askonce_server.ports import OverBudget
 
@@ -56,7 +57,7 @@ class Post:
         self._url = url
         self._headers = dict(headers)
         self._limits = limits
-        self._pool = urllib3.PoolManager(num_pools=1, maxsize=limits.connections)
+        self._pool = bounded_pool(connections=limits.connections)
 
     def __call__(self, body: bytes, *, deadline: float) -> Answer:
         """Return the first answer that another try could not better; its status may be any.
@@ -93,7 +94,7 @@ class Post:
             return self._exchange(body, limit=limit, until=begun + limit)
         except (NewConnectionError, ProtocolError) as error:  # the first of them is a TimeoutError too
             raise _NoConnection(f"no connection: {type(error).__name__}") from error
-        except (TimeoutError, _StillSending) as error:
+        except TimeoutError as error:
             if limit < self._limits.timeout_seconds:
                 raise OverBudget("the service had not answered by the deadline") from error
             if isinstance(error, ConnectTimeoutError):
@@ -103,18 +104,19 @@ class Post:
             raise CallFailed(f"the call failed: {type(error).__name__}") from error
 
     def _exchange(self, body: bytes, *, limit: float, until: float) -> Answer:
-        response = self._pool.request(
-            "POST",
-            self._url,
-            body=body,
-            headers=self._headers,
-            timeout=urllib3.Timeout(connect=limit, read=limit),
-            retries=False,
-            redirect=False,  # the key would travel along
-            preload_content=False,
-        )
+        with ends_by(until):
+            response = self._pool.request(
+                "POST",
+                self._url,
+                body=body,
+                headers=self._headers,
+                timeout=urllib3.Timeout(connect=limit, read=limit),
+                retries=False,
+                redirect=False,  # the key would travel along
+                preload_content=False,
+            )
         try:
-            received = _received(response, until=until, most_bytes=self._limits.most_bytes)
+            received = _received(response, most_bytes=self._limits.most_bytes)
         except BaseException:
             response.close()
             raise
@@ -126,12 +128,8 @@ class _NoConnection(Exception):
     """There was no answer at all, so that another try may help."""
 
 
-class _StillSending(Exception):
-    """The answer began in time and had not ended in time."""
-
-
-def _received(response: urllib3.BaseHTTPResponse, *, until: float, most_bytes: int) -> bytes:
-    """Read the body, which a service could send byte by byte or without end."""
+def _received(response: urllib3.BaseHTTPResponse, *, most_bytes: int) -> bytes:
+    """Read the body, which a service could send without end."""
     chunks: list[bytes] = []
     size = 0
     while chunk := response.read1(_CHUNK_BYTES):
@@ -139,8 +137,6 @@ def _received(response: urllib3.BaseHTTPResponse, *, until: float, most_bytes: i
         size += len(chunk)
         if size > most_bytes:
             raise CallFailed(f"the service answered with more than {most_bytes} bytes")
-        if time.monotonic() >= until:
-            raise _StillSending
     return b"".join(chunks)
 
 

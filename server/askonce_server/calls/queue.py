@@ -75,11 +75,6 @@ class CallQueue:
             raise OverBudget(f"{self.name} was not done by the deadline") from None
         return result
 
-    def waiting_seconds(self) -> float:
-        """Return how long a call that came now would wait for its turn."""
-        with self._changed:
-            return self._wait(time.monotonic())
-
     def close(self) -> None:
         """Take no more calls, fail those that wait, and give those under way a moment."""
         with self._changed:

@@ -198,7 +198,8 @@ def _parse_carefully(raw: bytes) -> JsonValue:
     try:
         tree: JsonValue = decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise NotJson(len(text[: error.pos].encode()), error.msg) from None
+        problem = error.msg.removesuffix(" at")  # where, is said apart
+        raise NotJson(len(text[: error.pos].encode()), problem) from None
     if _LONE_SURROGATE.search(text.replace(r"\\", "  ")):
         flaws.append("a string holds half a surrogate pair")
     if flaws:

@@ -61,10 +61,6 @@ class EmbedQueue:
             lambda: embedder.embed(text, deadline=deadline), size=len(text), deadline=deadline
         )
 
-    def waiting_seconds(self) -> float:
-        """Return how long a text that came now would wait for its turn."""
-        return self._queue.waiting_seconds()
-
     def close(self) -> None:
         """Take no more texts, fail those that wait, give those under way a moment, and close the embedder."""
         self._queue.close()

@@ -1,6 +1,5 @@
-"""Adapters of the VectorIndex port: one that holds partitions in memory, and its judge, which holds none."""
+"""The adapter of the VectorIndex port: it holds partitions in memory."""
 
-from askonce_server.index.exhaustive import NumpyVectorIndex
 from askonce_server.index.partitions import FaissVectorIndex
 
-__all__ = ["FaissVectorIndex", "NumpyVectorIndex"]
+__all__ = ["FaissVectorIndex"]

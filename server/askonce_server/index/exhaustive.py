@@ -1,4 +1,4 @@
-"""The index that holds nothing: it reads and compares every vector, each time. The judge of the other."""
+"""Recall without an index: every vector is read and compared."""
 
 from __future__ import annotations
 
@@ -9,30 +9,10 @@ import numpy as np
 
 from askonce_server.core.entries import Entry, Neighbor
 from askonce_server.index.exact import cosines
-from askonce_server.ports import IndexStats, ReadView, Vector, VectorBlock
+from askonce_server.ports import ReadView, Vector, VectorBlock
 
 BLOCK_ROWS: Final = 1024
 """How many vectors are read at once."""
-
-
-class NumpyVectorIndex:
-    """A VectorIndex that is right by being simple."""
-
-    def recall(
-        self, view: ReadView, partition: bytes, vector: Vector, *, k: int, alive: Callable[[Entry], bool]
-    ) -> list[Neighbor]:
-        """Return the `k` nearest; see the port. Raises StoreUnavailable."""
-        return exhaustive(view, partition, vector, k=k, alive=alive)
-
-    def forget(self) -> None:
-        """Do nothing."""
-
-    def stats(self) -> IndexStats:
-        """Count nothing."""
-        return IndexStats(partitions=0, vectors=0, used_bytes=0, limit_bytes=0)
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 def exhaustive(

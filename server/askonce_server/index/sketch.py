@@ -13,10 +13,18 @@ from askonce_server.index.scan import Scan, bits_for
 from askonce_server.ports import Vector
 
 _LEAST, _MOST = 48, 1024
-_SAMPLE_ROWS, _SAMPLE_NEAR, _USUAL_K = 32, 1024, 10
+"""How many are proposed: a scan takes no less time for fewer, and whoever needs more has it look again."""
+_SAMPLE_ROWS, _SAMPLE_NEAR = 32, 1024
+"""Of how many vectors, and how many near to each, a sketch learns what it misses: a few scans, once."""
+_USUAL_K: Final = 10
+"""How many neighbours are asked for: a verifier and a vote look at ten."""
 _SETTLED, _SPARE = 0.9, 1.1
+"""The share of searches that one scan is to settle, and room for being measured on a few: more would have all
+rank candidates for the sake of a tenth, and fewer would have more scan twice (benchmarks.micro.recall)."""
 _SIGMAS: Final = 5.0
+"""Of normal noise, one in three million is further off."""
 _PART_ROWS: Final = 4096
+"""Of how many vectors scores are made at once: 6 MiB of floats for 384 dimensions, whatever there is."""
 _ROWS_A_CANDIDATE: Final = 128
 """Of how many vectors two more bits are scanned in the time that one candidate takes."""
 

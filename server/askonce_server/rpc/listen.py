@@ -46,6 +46,11 @@ def _busy(address: str) -> str:
     return f"cannot listen on {address}: another process has it, or it is not an address of this machine"
 
 
+def _unmade(path: Path) -> str:
+    """Say what the transport, which gives no reason, may have stumbled over."""
+    return f"cannot listen on unix://{path}: see that its folder is there and this user may write in it"
+
+
 def _bind_socket(server: grpc.Server, path: Path) -> SocketLock:
     if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
         raise ListenError(f"socket path {path} is longer than {_MAX_SOCKET_PATH} bytes; choose a shorter one")
@@ -55,12 +60,14 @@ def _bind_socket(server: grpc.Server, path: Path) -> SocketLock:
         port = _add_socket(server, path)
     except BaseException as error:
         os.close(lock)
-        if isinstance(error, RuntimeError | OSError):
+        if isinstance(error, RuntimeError):
+            raise ListenError(_unmade(path)) from error
+        if isinstance(error, OSError):
             raise ListenError(f"cannot listen on unix://{path}: {error}") from error
         raise
     if not port:
         os.close(lock)
-        raise ListenError(f"cannot listen on unix://{path}")
+        raise ListenError(_unmade(path))
     return SocketLock(path, lock)
 
 

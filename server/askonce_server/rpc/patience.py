@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 import grpc
 
 from askonce.v1 import decision_service_pb2
+from askonce_server.service.driver import RETURN_SECONDS
 
 _WAIT_SECONDS = 1.0
 """How long a call waits for a permit at most."""
-_RETURN_SECONDS = 0.010
-"""What is kept of the caller's time, so that the answer still reaches it."""
 _LEAST_SECONDS = 0.001
 """What an answer needs to reach its caller at all: nobody would hear of what is worked for with less."""
 
@@ -61,7 +60,7 @@ class Caller:
         if not self._context.is_active():
             return 0.0
         remaining = self._context.time_remaining()
-        return math.inf if remaining is None else max(0.0, remaining - _RETURN_SECONDS)
+        return math.inf if remaining is None else max(0.0, remaining - RETURN_SECONDS)
 
     def _budget_end(self) -> float:
         if self._end is None:

@@ -43,8 +43,8 @@ def _nothing(_decision: Decision, _view: ReadView) -> None:
     pass
 
 
-_RETURN_SECONDS = 0.010
-"""What is kept of the caller's time, so that a miss with its fill token still reaches it."""
+RETURN_SECONDS = 0.010
+"""What is kept of the caller's time, so that the answer, a miss with its fill token too, still reaches it."""
 
 
 class Driver:
@@ -163,7 +163,7 @@ def _is_late(cut_off: CutOff) -> bool:
 
 
 def _deadline(budget_ms: int, cut_off: CutOff) -> float:
-    return min(time.monotonic() + budget_ms / 1000, cut_off() - _RETURN_SECONDS)
+    return min(time.monotonic() + budget_ms / 1000, cut_off() - RETURN_SECONDS)
 
 
 Given = TypeVarTuple("Given")

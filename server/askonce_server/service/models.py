@@ -33,6 +33,7 @@ from askonce_server.ports import (
     Vector,
     VectorIndex,
     Verifier,
+    VerifierFailed,
 )
 from askonce_server.service.faults import FaultLog
 
@@ -151,6 +152,8 @@ class Models:
             confirmed = verifier.verify(self._case(question, read), deadline=deadline)
         except TooFewNeighbors:
             return Verdict(DenyReason.VERIFIER_TOO_FEW_NEIGHBORS)
+        except (OverBudget, VerifierFailed):  # told by its breaker, and counted
+            return Verdict(DenyReason.VERIFIER_FAILED)
         except Exception as fault:
             self._faults.record(f"verifier {question.policy.verifier.value}", fault)
             return Verdict(DenyReason.VERIFIER_FAILED)

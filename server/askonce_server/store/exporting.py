@@ -116,9 +116,7 @@ class _Export:
         yield lines.encode("end", stores=self.told.stores)
 
     def _walk(self, name: str) -> Iterator[tuple[bytes, memoryview]]:
-        with self._txn.cursor(db=getattr(self._databases, name)) as cursor:
-            for row, value in cursor:
-                yield bytes(row), value
+        return self._databases.walk(self._txn, name)
 
     def _guard_key(self) -> str | None:
         """Return the key of the guards' tokens, where there are any."""

@@ -27,6 +27,7 @@ sequence that nobody has seen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Final, TypeAlias
 
@@ -91,6 +92,12 @@ class Databases:
     def all(self) -> tuple[Database, ...]:
         """Return every handle."""
         return tuple(getattr(self, name) for name in DATABASE_NAMES)
+
+    def walk(self, txn: Transaction, name: str) -> Iterator[tuple[bytes, memoryview]]:
+        """Go through a database in the order of its rows. A value holds until the next. Raises lmdb.Error."""
+        with txn.cursor(db=getattr(self, name)) as cursor:
+            for row, value in cursor:
+                yield bytes(row), value
 
 
 DATABASE_NAMES: Final = tuple(field.name for field in fields(Databases))

@@ -107,9 +107,7 @@ class Verification:
         yield from self._counters()
 
     def _walk(self, name: str) -> Iterator[tuple[bytes, memoryview]]:
-        with self._txn.cursor(db=getattr(self._databases, name)) as cursor:
-            for row, value in cursor:
-                yield bytes(row), value
+        return self._databases.walk(self._txn, name)
 
     def _get(self, name: str, row: bytes) -> memoryview | None:
         return self._txn.get(row, db=getattr(self._databases, name))

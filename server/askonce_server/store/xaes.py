@@ -39,7 +39,7 @@ class XaesGcm:
         self._subkey = doubled ^ (overflow << _BLOCK_BITS) ^ (overflow * _CMAC_POLYNOMIAL)
 
     def seal(self, plain: bytes, bound: bytes) -> bytes:
-        """Return `plain` encrypted and bound to `bound`: `OVERHEAD_BYTES` longer."""
+        """Return `plain` encrypted and bound to `bound`: `SEALED_BYTES` longer."""
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + self.encrypt(nonce, plain, bound)
 
