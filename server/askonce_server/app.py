@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -26,6 +26,13 @@ from askonce_server.config.model import Config, TlsSection
 from askonce_server.config.quantities import ONE_MS
 from askonce_server.config.reload import ConfigFile
 from askonce_server.core.rules import Rule
+from askonce_server.needs import (
+    ADMIN_TOKEN_LEAST_BYTES,
+    TOKEN_KEY_LEAST_BYTES,
+    CannotStart,
+    limits_of,
+    secret,
+)
 from askonce_server.reloading import Reloading
 from askonce_server.rpc import admin, decision
 from askonce_server.rpc.bearer import BearerToken
@@ -37,7 +44,7 @@ from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
 from askonce_server.rpc.pem import PemFiles
-from askonce_server.rpc.permits import MIN_WAITERS, Limits
+from askonce_server.rpc.stats import StatsReport
 from askonce_server.service.admin import AdminService
 from askonce_server.service.driver import Driver
 from askonce_server.service.explain import ExplainService
@@ -52,10 +59,6 @@ from askonce_server.telemetry.logs import log_json_lines
 from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
-_TOKEN_KEY_LEAST_BYTES = 16
-"""A key can be tried out on one token, as fast as machines go."""
-_ADMIN_TOKEN_LEAST_BYTES = 8
-"""A bearer token can be tried out on the running server alone."""
 _STORE_WATCH_SECONDS = 1.0
 _CONFIG_WATCH_SECONDS = 2.0
 _ADMIN_THREADS = 4
@@ -68,10 +71,6 @@ _RECEIVE_ROOM = 2
 """How many times `max_request` the transport takes, so that the answer can name the limit and the size."""
 
 
-class CannotStart(Exception):
-    """The server must not run; the message says what is in its way, and the mend."""
-
-
 class Sidecar:
     """A running server, or one `worker` of it.
 
@@ -81,15 +80,15 @@ class Sidecar:
     def __init__(self, config: Config, *, worker: Worker | None = None) -> None:
         self._config = config
         self._worker = worker
-        key = _secret("fill_token_key_env", config.fill_token_key_env, least=_TOKEN_KEY_LEAST_BYTES)
+        key = secret("fill_token_key_env", config.fill_token_key_env, least=TOKEN_KEY_LEAST_BYTES)
         admin_token_env = config.admin.token_env if config.admin is not None else None
-        self._admin_token = _secret("admin.token_env", admin_token_env, least=_ADMIN_TOKEN_LEAST_BYTES)
+        self._admin_token = secret("admin.token_env", admin_token_env, least=ADMIN_TOKEN_LEAST_BYTES)
         self._locks: list[SocketLock] = []
         self._pools: list[ThreadPoolExecutor] = []
         self._stopped = threading.Event()
         self._gate = Gate()
         self.rules: Sequence[Rule] = core_rules(config)
-        limits = _limits(config)
+        limits = limits_of(config)
         self._threads = limits.pool
         self._most_waiters = limits.waiters
         kept = assembly.keep(config, worker, pool=limits.pool, key=key)
@@ -97,7 +96,7 @@ class Sidecar:
         tallies, faults = Tallies(None if worker is None else worker.tallies), FaultLog()
         self._clock = kept.clock
         self._sweeper: Sweeper | None = None
-        self._models = assembly.models(config, self.store, faults)
+        self._models = assembly.models(config, self.store, faults, tallies)
         kept.followers.append(self._models.forget)
         self._leases = (
             LocalLeases() if worker is None else open_leases(config.store.path, instance=worker.instance)
@@ -119,6 +118,7 @@ class Sidecar:
             limits=limits,
             faults=faults,
         )
+        self._keeper = assembly.counts_keeper(config, worker, tallies, kept)
         self._admin = self._operators(shared, None if worker is None else worker.started)
         self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []
@@ -139,10 +139,15 @@ class Sidecar:
             upkeep=upkeep,
             rules=shared.rules,
             embedders=[(config.embedders[one.name].kind, one) for one in embedders],
-            tallies=shared.tallies,
+            stats=StatsReport(
+                self._keeper,
+                self.store,
+                shared.rules,
+                self._clock,
+                time.monotonic() if started is None else started,
+            ),
             faults=shared.faults,
             explain=Explaining(ExplainService(shared), max_request=config.max_request).explain,
-            started=started,
         )
 
     def start(self) -> None:
@@ -162,6 +167,7 @@ class Sidecar:
         section = self._config.store
         folder = section.path if section.engine == "lmdb" else None
         self._sweeper = Sweeper(self.store, self._clock, folder=folder)
+        self._keeper.start()
         threading.Thread(target=self._watch_store, name="askonce-store-watch", daemon=True).start()
 
     def _listen(self) -> None:
@@ -211,6 +217,7 @@ class Sidecar:
         for pool in self._pools:
             pool.shutdown(wait=False)
         self._models.close()
+        self._keeper.close()
         if self._sweeper is not None:
             self._sweeper.close()
         self.store.close()
@@ -311,33 +318,6 @@ def _wait(signals: SimpleQueue[int], reloading: Reloading | None) -> int:
         except Empty:
             number = 0
     return number
-
-
-def _limits(config: Config) -> Limits:
-    """Return how much may go on at once; of callers that wait for others, as many as any rule lets."""
-    waiters = [rule.coalesce.max_waiters for rule in config.rules if rule.coalesce is not None]
-    return Limits(
-        threads=config.threads,
-        waiters=max([MIN_WAITERS, *waiters]),
-        max_request=config.max_request,
-        max_response=config.max_response,
-        max_in_flight_bytes=config.max_in_flight_bytes,
-    )
-
-
-def _secret(setting: str, name: str | None, *, least: int) -> bytes | None:
-    """Read what the configuration only names. Raises CannotStart when it has fewer than `least` bytes."""
-    if name is None:
-        return None
-    value = os.fsencode(os.environ.get(name, ""))  # random bytes need not be text
-    if not value:
-        raise CannotStart(f"{setting} names the variable {name}, which is not set: set it to the secret")
-    if len(value) < least:
-        problem = (
-            f"holds a secret of {len(value)} bytes, which can be guessed: use at least {least} random bytes"
-        )
-        raise CannotStart(f"{setting} names the variable {name}, which {problem}")
-    return value
 
 
 def _bearer(token: bytes | None) -> Sequence[grpc.ServerInterceptor]:

@@ -24,13 +24,16 @@ from askonce_server.ports import (
 )
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.guard_key import GuardKey
+from askonce_server.service.keeping import CountsKeeper
 from askonce_server.service.models import Models
+from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 from askonce_server.store import (
     LmdbEntryStore,
     MemoryEntryStore,
     ReopeningStore,
     StoreSettings,
+    Turn,
     keyring,
     open_store,
 )
@@ -40,6 +43,7 @@ from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
 _KEY_BYTES = 32
+_COUNTS_LOCK = "counts.lock"
 _FREE_SHARE = 4
 """One in so many threads never waits for a model."""
 
@@ -108,7 +112,7 @@ def _open_lmdb(settings: StoreSettings, guard_key: GuardKey) -> tuple[LmdbEntryS
         raise StoreUnavailable(f"the store at {settings.path} cannot be opened: {fault!r}") from fault
 
 
-def models(config: Config, store: EntryStore, faults: FaultLog) -> Models:
+def models(config: Config, store: EntryStore, faults: FaultLog, tallies: Tallies) -> Models:
     """Load what the rules of `config` name. What cannot be loaded is logged, and skipped by each Lookup."""
     return Models(
         embedders=_embedders(config),
@@ -116,6 +120,19 @@ def models(config: Config, store: EntryStore, faults: FaultLog) -> Models:
         index=FaissVectorIndex(store.read, max_bytes=config.index.max_bytes),
         faults=faults,
         slots=max(1, config.threads - config.threads // _FREE_SHARE),
+        took=tallies.took,
+    )
+
+
+def counts_keeper(config: Config, worker: Worker | None, tallies: Tallies, kept: Kept) -> CountsKeeper:
+    """Return what keeps the counts; the workers of one server have one name for it, and take turns."""
+    return CountsKeeper(
+        tallies,
+        kept.store,
+        kept.clock,
+        server=os.urandom(_KEY_BYTES) if worker is None else worker.instance.encode(),
+        seconds=config.stats.flush.total_seconds(),
+        turns=None if worker is None else Turn(config.store.path / _COUNTS_LOCK),
     )
 
 

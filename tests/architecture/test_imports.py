@@ -25,6 +25,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "workers": {"config", "rpc"},
     "reloading": {"config", "core", "ports"},
+    "needs": {"config", "rpc"},
     "rpc": {"core", "ports", "service", "telemetry"},
     "service": {"core", "dialects", "ports", "storage", "truth"},
     "dialects": {"core"},

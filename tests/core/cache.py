@@ -11,8 +11,9 @@ from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.lookup import Asked, LookupService
 from askonce_server.service.models import Models
 from askonce_server.service.shared import Shared
+from askonce_server.service.statistics import statistics
 from askonce_server.service.store import Filed, StoreService
-from askonce_server.service.tallies import Tallies
+from askonce_server.service.tallies import Tallies, merged
 from askonce_server.service.tokens import FillTokens
 from askonce_server.store import LocalLeases, MemoryEntryStore
 from core.builders import NOW, dumps, response, rule
@@ -72,6 +73,10 @@ class Cache:
         )
         self.lookups = LookupService(shared)
         self.stores = StoreService(shared, store=self.entries, tokens=self.tokens)
+
+    def tallied(self):
+        """What was counted, by name."""
+        return statistics(merged(self.tallies.counted())).tallies
 
     def lookup(self, wanted, **controls):
         return self.lookups.lookup(self.lookups.plan(Asked(wanted, Controls(**controls))))

@@ -30,7 +30,7 @@ def test_every_decision_is_counted_exactly_once():
     cache.lookups.give_up(BypassReason.OVER_BUDGET, Call())
     cache.clock.now = NOW + HOUR
     cache.lookup(said("hi"))
-    counts = cache.tallies.snapshot()
+    counts = cache.tallied()
     assert counts == {
         "miss.no_entry": 2,
         "stored": 1,
@@ -49,7 +49,7 @@ def test_a_shadow_hit_is_a_miss_that_would_have_hit():
     cache = Cache(rule(mode=RuleMode.SHADOW))
     cache.fill(said("hi"))
     cache.lookup(said("hi"))
-    assert cache.tallies.snapshot() == {"miss.no_entry": 2, "stored": 1, "shadow.would_hit": 1}
+    assert cache.tallied() == {"miss.no_entry": 2, "stored": 1, "shadow.would_hit": 1}
 
 
 class BrokenStore(MemoryEntryStore):
@@ -90,7 +90,7 @@ def test_a_fault_inside_is_a_bypass_never_an_error(at, error, caplog):
         decision = cache.lookup(said("hi"))
     assert (decision.outcome, decision.bypass_reason) == (Outcome.BYPASS, BypassReason.STORE_FAILED)
     assert (decision.grant, decision.store_answer, decision.rule_id) == (None, False, "r")
-    assert cache.tallies.snapshot() == {"bypass.store_failed": 1}
+    assert cache.tallied() == {"bypass.store_failed": 1}
     assert "secret text" not in caplog.text
 
 

@@ -3,6 +3,7 @@ import pytest
 from askonce_server.store import open_store
 from ports.entry_store_contract import MIB, EntryStoreContract
 from ports.finality_contract import FinalityContract
+from ports.history_contract import HistoryContract
 from ports.semantic_rows_contract import SemanticRowsContract
 from ports.store_process import settings
 
@@ -33,6 +34,10 @@ class TestLmdbEntryStorePeriodic(Lmdb, EntryStoreContract):
 
 
 class TestLmdbFinality(Lmdb, FinalityContract):
+    pass
+
+
+class TestLmdbHistory(Lmdb, HistoryContract):
     pass
 
 

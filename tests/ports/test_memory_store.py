@@ -3,6 +3,7 @@ import pytest
 from askonce_server.store import MemoryEntryStore
 from ports.entry_store_contract import MIB, EntryStoreContract
 from ports.finality_contract import FinalityContract
+from ports.history_contract import HistoryContract
 from ports.semantic_rows_contract import SemanticRowsContract
 
 
@@ -17,6 +18,10 @@ class TestMemoryEntryStore(Memory, EntryStoreContract):
 
 
 class TestMemoryFinality(Memory, FinalityContract):
+    pass
+
+
+class TestMemoryHistory(Memory, HistoryContract):
     pass
 
 

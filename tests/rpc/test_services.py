@@ -8,19 +8,16 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.timestamp_pb2 import Timestamp
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from askonce.v1 import admin_service_pb2, decision_service_pb2
-from askonce_server.app import CannotStart
+from askonce_server.needs import CannotStart
 from rpc.harness import DEADLINE_SECONDS, Gateway
 from rpc.replies import outcome, refused, verdict
 from rpc.requests import describe
 
 LATER = [
     ("stub", "RecordFeedback", decision_service_pb2.RecordFeedbackRequest(verdict=1, entry_id="a" * 64)),
-    ("admin", "GetStats", admin_service_pb2.GetStatsRequest(rule_id="default")),
-    ("admin", "GetStats", admin_service_pb2.GetStatsRequest(since=Timestamp(seconds=1))),
 ]
 
 

@@ -167,6 +167,15 @@ class TelemetrySection(Section):
     """Where metrics are served over HTTP; left out, nowhere."""
 
 
+class StatsSection(Section):
+    """How what was counted is kept: by the hour, for 30 days."""
+
+    flush: Annotated[Time, AfterValidator(Between(timedelta(milliseconds=100), timedelta(minutes=10)))] = (
+        timedelta(seconds=1)
+    )
+    """How often counts are kept; a server that is killed loses those since the last time."""
+
+
 class DrainSection(Section):
     """How the server stops."""
 
@@ -218,6 +227,8 @@ class Config(Section):
     """The rules; the first that matches a request decides, and one that none matches is not cached."""
     telemetry: TelemetrySection = Field(default_factory=TelemetrySection)
     """How the server is watched."""
+    stats: StatsSection = Field(default_factory=StatsSection)
+    """How what was counted is kept."""
     drain: DrainSection = Field(default_factory=DrainSection)
     """How the server stops."""
 

@@ -16,6 +16,13 @@ from askonce_server.ports.embedding import (
     TextUnreadable,
     Vector,
 )
+from askonce_server.ports.history import (
+    HOUR_MS,
+    KEPT_HOURS,
+    Counted,
+    History,
+    Past,
+)
 from askonce_server.ports.recall import (
     IndexStats,
     PartitionLoading,
@@ -45,8 +52,11 @@ from askonce_server.ports.verifying import (
 )
 
 __all__ = [
+    "HOUR_MS",
+    "KEPT_HOURS",
     "Case",
     "Clock",
+    "Counted",
     "Counts",
     "Embedded",
     "Embedder",
@@ -54,6 +64,7 @@ __all__ = [
     "EmbedderUnavailable",
     "EmbeddingMissing",
     "EntryStore",
+    "History",
     "IndexStats",
     "Leases",
     "OverBudget",
@@ -61,6 +72,7 @@ __all__ = [
     "PartitionState",
     "PartitionTooLarge",
     "PartitionUnreadable",
+    "Past",
     "Randomness",
     "Reach",
     "ReadView",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from askonce_server.core.entries import Body, Entry, EntryKey, SemanticRow, Write
 from askonce_server.core.reasons import RefusalReason
+from askonce_server.ports.history import History
 
 
 class StoreUnavailable(Exception):
@@ -32,6 +33,8 @@ class StoreStats:
     """Stores that were removed since it was opened, to make room."""
     unreachable: int = 0
     """Entries that a purge left without anybody who can be served them, and that are still to be removed."""
+    partitions: int = 0
+    """Search spaces of the semantic matcher."""
 
 
 class Swept(NamedTuple):
@@ -124,8 +127,8 @@ class ReadView(Protocol):
         """
 
 
-class EntryStore(Protocol):
-    """Entries and bodies. Safe to call from any thread."""
+class EntryStore(History, Protocol):
+    """Entries and bodies, and what was counted. Safe to call from any thread."""
 
     def read(self) -> AbstractContextManager[ReadView]:
         """Open a view. Raises StoreUnavailable."""

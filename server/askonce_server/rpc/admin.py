@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,25 +10,21 @@ import grpc
 from askonce.v1 import admin_service_pb2, decision_pb2
 from askonce_server.core.keys import KEY_SCHEMA
 from askonce_server.core.rules import Rule
-from askonce_server.ports import Embedder, EmbedderFailed, EntryStore, StoreUnavailable
+from askonce_server.ports import Embedder, EmbedderFailed, EntryStore
 from askonce_server.rpc import encode
 from askonce_server.rpc.handlers import Gate, Method, handler, parse
 from askonce_server.rpc.purging import entry_id, purge_target
-from askonce_server.rpc.status import NotFound, NotYet
+from askonce_server.rpc.stats import StatsReport
+from askonce_server.rpc.status import NotFound
 from askonce_server.service.admin import AdminService
 from askonce_server.service.faults import FaultLog
-from askonce_server.service.tallies import Tallies, total
 
 SERVICE = "askonce.v1.AdminService"
 _NO_ENTRY = "no entry has that id: it expired, was evicted, purged or deleted, or never was"
 
 
 class AdminServicer:
-    """Tells operators what the server is and what it counted.
-
-    `started` is when it started (seconds of `time.monotonic`), which one of several workers may not know by
-    itself; None: now.
-    """
+    """Tells operators what the server is and what it counted."""
 
     def __init__(  # noqa: PLR0913 - the composition root passes each by name
         self,
@@ -39,10 +34,9 @@ class AdminServicer:
         upkeep: AdminService,
         rules: Callable[[], Sequence[Rule]],
         embedders: Sequence[tuple[str, Embedder]],
-        tallies: Tallies,
+        stats: StatsReport,
         faults: FaultLog,
         explain: Method,
-        started: float | None = None,
     ) -> None:
         self._version = version
         self._store = store
@@ -50,10 +44,9 @@ class AdminServicer:
         self._rules = rules
         self._embedders = embedders
         """Each behind the name of its kind."""
-        self._tallies = tallies
+        self._stats = stats
         self._faults = faults
         self._explain = explain
-        self._started = time.monotonic() if started is None else started
 
     def handler(self, gate: Gate) -> grpc.GenericRpcHandler:
         """Return the service's handler, whose calls go through `gate`."""
@@ -132,38 +125,9 @@ class AdminServicer:
         return response.SerializeToString()
 
     def get_stats(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
-        """Answer GetStats: counts since the process started, of all rules together."""
+        """Answer GetStats: counts since the server started, or since a time, of all rules or of one."""
         request = parse(admin_service_pb2.GetStatsRequest, raw)
-        if request.rule_id or request.HasField("since"):
-            raise NotYet("GetStats by rule or since a time is not part of this version")
-        counts = self._tallies.snapshot()
-        hits, misses = total(counts, "hit"), total(counts, "miss")
-        bypasses, refreshes = total(counts, "bypass"), counts.get("refresh", 0)
-        response = admin_service_pb2.GetStatsResponse(
-            decisions=hits + misses + bypasses + refreshes,
-            hits=hits,
-            misses=misses,
-            bypasses=bypasses,
-            refreshes=refreshes,
-            tallies=counts,
-            stores=counts.get("stored", 0),
-            refusals=total(counts, "refusal"),
-        )
-        if hits + misses:
-            response.hit_rate = hits / (hits + misses)
-        response.uptime.FromMilliseconds(round((time.monotonic() - self._started) * 1000))
-        self._add_store_stats(response)
-        return response.SerializeToString()
-
-    def _add_store_stats(self, response: admin_service_pb2.GetStatsResponse) -> None:
-        try:
-            stats = self._store.stats()
-        except StoreUnavailable:
-            return
-        response.commits = stats.commits
-        response.entries = stats.entries
-        response.store_bytes = stats.used_bytes
-        response.store_limit_bytes = stats.limit_bytes
+        return self._stats.response(request).SerializeToString()
 
 
 def _fingerprint(embedder: Embedder) -> str:

@@ -183,7 +183,7 @@ class LookupService:
 
     def count(self, decision: Decision, call: Call) -> None:
         """Count a decision that reaches its caller, as those of `lookup_all` do later. Never raises."""
-        self._shared.tallies.decided(decision)
+        self._shared.tallies.decided(decision, call)
         for watch in self._shared.watches:
             try:
                 watch.decided(decision, call)

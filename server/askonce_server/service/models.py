@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
@@ -67,7 +68,7 @@ class Models:
     At most `slots` calls wait for a model at once: the threads that answer from the store stay free.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root passes each by name
         self,
         *,
         embedders: Mapping[str, Embedder],
@@ -75,12 +76,15 @@ class Models:
         index: VectorIndex,
         faults: FaultLog,
         slots: int,
+        took: Callable[[str, float], None] = lambda _what, _seconds: None,
     ) -> None:
+        """`took` is told how long embedding and recall took, in seconds."""
         self.embedders = embedders
         self._verifiers = verifiers
         self._index = index
         self._faults = faults
         self._slots = threading.Semaphore(slots)
+        self._took = took
 
     def violations(self, rule: Rule, descriptor: Descriptor) -> Sequence[Violation]:
         """Return what is wrong with the vector that the gateway sent for `rule`."""
@@ -117,15 +121,20 @@ class Models:
     def _embed(self, embedder: Embedder, text: str, deadline: float) -> Embedded:
         if not self._slots.acquire(blocking=False):
             raise OverBudget("too many calls wait for models")
+        began = time.monotonic()
         try:
             return embedder.embed(text, deadline=deadline)
         finally:
             self._slots.release()
+            self._took("embed", time.monotonic() - began)
 
     def recall(self, view: ReadView, question: Recall) -> tuple[Neighbor, ...] | BypassReason:
         """Return the nearest unexpired entries that `view` has. Raises StoreUnavailable."""
+        began = time.monotonic()
         try:
-            return self._recall(view, question)
+            found = self._recall(view, question)
+            self._took("recall", time.monotonic() - began)
+            return found
         except StoreUnavailable:
             raise
         except tuple(_NOT_SEARCHED) as known:

@@ -60,6 +60,8 @@ class Admitted:
     lease: bytes = b""
     holder: bytes = b""
     """Empty: the caller has no lease."""
+    rule_id: str = ""
+    """Under which it is counted; empty where no rule is known."""
 
 
 class StoreService:
@@ -83,9 +85,9 @@ class StoreService:
             grant, rule = granted
             wanted = still_wanted(grant, rule) if isinstance(filed.source, bytes) else grant
             if wanted is None:
-                return Admitted(RefusalReason.TOKEN_EXPIRED, grant.lease, grant.holder)
+                return Admitted(RefusalReason.TOKEN_EXPIRED, grant.lease, grant.holder, grant.rule_id)
             result = _admit(wanted, rule, filed, allowance, now_ms=now_ms)
-            return Admitted(result, grant.lease, grant.holder)
+            return Admitted(result, grant.lease, grant.holder, rule.id)
         except MalformedRequest:
             raise
         except Exception as error:
@@ -100,7 +102,7 @@ class StoreService:
             grant = self._tokens.verify(filed.source, now_ms=self._shared.clock.now_ms())
         except Exception:  # a token that cannot be read says no lease
             return Admitted(reason)
-        return Admitted(reason, grant.lease, grant.holder)
+        return Admitted(reason, grant.lease, grant.holder, grant.rule_id)
 
     def commit(self, admitted: Sequence[Admitted]) -> list[Stored]:
         """Write what was admitted, wait until it is durable, and count each once. Never raises.
@@ -114,7 +116,7 @@ class StoreService:
             for one in admitted
         ]
         for one, result in zip(admitted, results, strict=True):
-            self._shared.tallies.stored(result.refusal)
+            self._shared.tallies.stored(result.refusal, one.rule_id)
             self._tell(one, result)
         return results
 

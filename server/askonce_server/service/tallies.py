@@ -1,13 +1,34 @@
-"""Counts of what was decided: every decision exactly once, as a hit, a miss or a bypass."""
+"""Counts of what was decided: every decision exactly once, as a hit, a miss or a bypass.
+
+Durations, similarities and money are counts, too: of buckets, and of the smallest unit. So all that is told
+of a server, by whatever way, is read from the same counters, and several workers add to them together.
+"""
 
 from __future__ import annotations
 
+import time
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Mapping
 from threading import Lock
+from typing import Final
 
-from askonce_server.core.decision import Decision, Skip
+from askonce_server.core.decision import Decision, Nearness, Skip
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome, RefusalReason
 from askonce_server.ports import Counts
+from askonce_server.service.call import Call
+
+RULE_ENDS: Final = "|"
+"""Stands between the rule and what was counted; no rule's id has it."""
+BOUNDS_US: Final = (
+    *(50, 100, 150, 200, 300, 400, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000),
+    *(20_000, 35_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000),
+)
+"""Where buckets of durations end, in microseconds, themselves included; one more has what takes longer."""
+SIMILARITY_BINS: Final = 50
+LOWEST_SIMILARITY: Final = 0.5
+"""Where the first bin of similarities begins, which has what is below as well; the last ends at 1."""
+NANO: Final = 1_000_000_000
 
 
 class OwnCounts:
@@ -26,38 +47,87 @@ class OwnCounts:
 
 
 class Tallies:
-    """Counters of a server. Keys look like `hit.exact`, `bypass.scope_missing` or `refusal.truncated`.
+    """Counters of a server, each for one rule.
 
-    `skipped.semantic.partition_loading` and the like count matchers that were not asked, beside the decision.
-
-    `counts` may be shared with other processes that serve the same store.
+    Names look like `hit.exact`, `bypass.scope_missing` or `refusal.truncated`; `skipped.semantic.over_budget`
+    and the like count matchers that were not asked, beside the decision. `counts` may be shared with other
+    processes that serve the same store.
     """
 
     def __init__(self, counts: Counts | None = None) -> None:
         self._lock = Lock()
         self._counts: Counts = OwnCounts() if counts is None else counts
 
-    def decided(self, decision: Decision) -> None:
-        """Count a decision."""
-        name = _name(decision)
-        would_hit = decision.shadow and decision.candidate is not None and decision.deny_reason is None
+    def decided(self, decision: Decision, call: Call) -> None:
+        """Count a decision on `call`, which ends now."""
+        took_us = (time.perf_counter_ns() - call.began_ns) // 1000
+        rule, name = decision.rule_id + RULE_ENDS, _name(decision)
+        kind = _KINDS[decision.outcome]
         with self._lock:
-            self._counts.add(name)
-            for skip in decision.skipped:
-                self._counts.add(_SKIPPED[skip])
-            if would_hit:
-                self._counts.add("shadow.would_hit")
+            add = self._counts.add
+            add(rule + name)
+            add(rule + _BUCKETS[kind][bisect_left(BOUNDS_US, took_us)])
+            add(rule + _SUMS[kind], took_us)
+            if decision.outcome is Outcome.HIT:
+                self._add_money(rule, decision)
+                if decision.collapsed:
+                    add(rule + "collapsed")
+                if decision.stale:
+                    add(rule + "stale")
+            else:
+                for skip in decision.skipped:
+                    add(rule + _SKIPPED[skip])
+                if decision.shadow and decision.candidate is not None and decision.deny_reason is None:
+                    add(rule + "shadow.would_hit")
+            if decision.candidate is not None and decision.candidate.nearness is not None:
+                add(rule + _near(decision.candidate.nearness))
+            if decision.embed_cost_usd is not None:
+                add(rule + "embed.nano_usd", round(decision.embed_cost_usd * NANO))
 
-    def stored(self, refusal: RefusalReason | None) -> None:
-        """Count a Store: acknowledged when `refusal` is None."""
+    def took(self, what: str, seconds: float) -> None:
+        """Count a duration of `what`, `embed` or `recall`, under no rule."""
+        took_us = int(seconds * 1e6)
+        with self._lock:
+            self._counts.add(RULE_ENDS + _BUCKETS[what][bisect_left(BOUNDS_US, took_us)])
+            self._counts.add(RULE_ENDS + _SUMS[what], took_us)
+
+    def stored(self, refusal: RefusalReason | None, rule: str = "") -> None:
+        """Count a Store under `rule`, where it is known: acknowledged when `refusal` is None."""
         name = "stored" if refusal is None else f"refusal.{refusal.name.lower()}"
         with self._lock:
-            self._counts.add(name)
+            self._counts.add(rule + RULE_ENDS + name)
 
-    def snapshot(self) -> dict[str, int]:
-        """Return all counts at one moment."""
+    def counted(self) -> dict[str, dict[str, int]]:
+        """Return all counts at one moment, by rule and name."""
         with self._lock:
-            return self._counts.totals()
+            totals = self._counts.totals()
+        counted: dict[str, dict[str, int]] = {}
+        for name, count in totals.items():
+            rule, _, what = name.rpartition(RULE_ENDS)
+            counted.setdefault(rule, {})[what] = count
+        return counted
+
+    def _add_money(self, rule: str, decision: Decision) -> None:
+        """Count what a hit avoided, where it is known. What a near one avoids is not: it may be wrong."""
+        assert decision.candidate is not None
+        cost = decision.candidate.entry.answer.cost_usd
+        if cost is None or decision.kind is Matcher.SEMANTIC:
+            self._counts.add(rule + "unpriced")
+        else:
+            self._counts.add(rule + "avoided.nano_usd", round(cost * NANO))
+
+
+def merged(counted: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Return the counts of all rules together."""
+    totals: Counter[str] = Counter()
+    for counts in counted.values():
+        totals.update(counts)
+    return dict(totals)
+
+
+def total(counts: Mapping[str, int], kind: str) -> int:
+    """Return the sum of the counts of one kind: `hit`, `miss`, `bypass` or `refusal`."""
+    return sum(count for name, count in counts.items() if name.startswith(f"{kind}."))
 
 
 def _name(decision: Decision) -> str:
@@ -65,11 +135,14 @@ def _name(decision: Decision) -> str:
         assert decision.kind is not None
         return _HITS[decision.kind]
     if decision.outcome is Outcome.BYPASS:
-        reason = decision.bypass_reason
-        return f"bypass.{reason.name.lower() if reason else 'unspecified'}"
-    if decision.deny_reason is DenyReason.REFRESH:
-        return "refresh"
-    return f"miss.{decision.deny_reason.name.lower() if decision.deny_reason else 'no_entry'}"
+        return _BYPASSES[decision.bypass_reason]
+    return _MISSES[decision.deny_reason]
+
+
+def _near(nearness: Nearness) -> str:
+    share = (nearness.similarity - LOWEST_SIMILARITY) / (1 - LOWEST_SIMILARITY)
+    at = min(max(int(share * SIMILARITY_BINS), 0), SIMILARITY_BINS - 1)
+    return f"near.{nearness.zone.name.lower()}.{at}"
 
 
 _SKIPPED = {
@@ -78,8 +151,17 @@ _SKIPPED = {
     for reason in BypassReason
 }
 _HITS = {matcher: f"hit.{matcher.name.lower()}" for matcher in Matcher}
-
-
-def total(counts: dict[str, int], kind: str) -> int:
-    """Return the sum of the counts of one kind: `hit`, `miss`, `bypass` or `refusal`."""
-    return sum(count for name, count in counts.items() if name.startswith(f"{kind}."))
+_BYPASSES: dict[BypassReason | None, str] = {
+    None: "bypass.unspecified",
+    **{reason: f"bypass.{reason.name.lower()}" for reason in BypassReason},
+}
+_MISSES: dict[DenyReason | None, str] = {
+    None: "miss.no_entry",
+    **{reason: f"miss.{reason.name.lower()}" for reason in DenyReason},
+    DenyReason.REFRESH: "refresh",
+}
+_KINDS = {Outcome.HIT: "hit", Outcome.MISS: "miss", Outcome.BYPASS: "bypass"}
+TIMED: Final = ("hit", "miss", "bypass", "embed", "recall")
+"""What has a histogram of durations."""
+_BUCKETS = {what: [f"took.{what}.{at}" for at in range(len(BOUNDS_US) + 1)] for what in TIMED}
+_SUMS = {what: f"took_us.{what}" for what in TIMED}

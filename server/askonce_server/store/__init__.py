@@ -19,6 +19,7 @@ from askonce_server.store.reencrypting import Reencrypted, reencrypt
 from askonce_server.store.reopening import ReopeningStore
 from askonce_server.store.shared_leases import SharedLeases, open_leases
 from askonce_server.store.sweeper import Sweeper, SweeperStats
+from askonce_server.store.turn import Turn
 from askonce_server.store.unavailable import UnavailableStore
 from askonce_server.store.verification import Finding
 
@@ -41,6 +42,7 @@ __all__ = [
     "Sweeper",
     "SweeperStats",
     "Told",
+    "Turn",
     "UnavailableStore",
     "compact",
     "export_store",

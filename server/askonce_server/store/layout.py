@@ -15,6 +15,7 @@
 |             | or time to remove ‖ tombstone        |                                                      |
 | generations | name                                 | value (16 bytes) ‖ time of the last raise            |
 | tombstones  | id of a deleted entry                | time of its deletion                                 |
+| stats       | see `history`                        | counts by the hour                                   |
 | meta        | a name below                         | see there                                            |
 
 Numbers are big endian, so that rows sort by them. Ids and names are 32 bytes, times 8 bytes of milliseconds.

@@ -9,8 +9,9 @@ from typing import Final
 
 from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import Reach, StoreStats
+from askonce_server.ports import Counted, Past, Reach, StoreStats
 from askonce_server.store.eviction import make_room
+from askonce_server.store.history import HistoryRows
 from askonce_server.store.hits import Hits
 from askonce_server.store.jobs import Job, Ticket
 from askonce_server.store.layout import Transaction, entry_row
@@ -68,7 +69,7 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
     def stats(self) -> StoreStats:
         """Count. Raises StoreUnavailable."""
         with self.read() as view:
-            entries, used, unreachable = view.measure(self._measure)
+            entries, used, unreachable, partitions = view.measure(self._measure)
         committer = self._committer
         own = {"commits": committer.commits, "writes": committer.writes, "evicted": committer.evicted}
         counted = own if self._counts is None else self._counts.totals()
@@ -80,6 +81,7 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
             limit_bytes=self._limit_bytes,
             evicted=counted.get("evicted", 0),
             unreachable=unreachable,
+            partitions=partitions,
         )
 
     def entries_by_rule(self) -> Mapping[str, int]:
@@ -87,11 +89,21 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
         with self.read() as view:
             return view.measure(lambda txn: entries_by_rule(txn, self._opened.databases))
 
-    def _measure(self, txn: Transaction) -> tuple[int, int, int]:
-        """Return how many entries there are, how many bytes of pages, how many entries are unreachable."""
+    def add_counts(self, server: bytes, counted: Counted, *, at_ms: int) -> None:
+        """Take over what a server counted; see the port. Raises StoreUnavailable."""
+        self._ask(lambda rows, _: rows.add_counts(server, counted, at_ms=at_ms))
+
+    def counts_since(self, since_ms: int, *, server: bytes) -> Past:
+        """Return what was counted from the hour of `since_ms` on. Raises StoreUnavailable."""
+        stats = self._opened.databases.stats
+        with self.read() as view:
+            return view.measure(lambda txn: HistoryRows(txn, stats).since(since_ms, server=server))
+
+    def _measure(self, txn: Transaction) -> tuple[int, int, int, int]:
+        """Return how many entries there are, bytes of pages, unreachable entries, and partitions."""
         databases = self._opened.databases
-        entries = txn.stat(databases.entries)["entries"]
-        return entries, used_bytes(txn, databases), Scopes(txn, databases).unreachable().entries
+        entries, partitions = (txn.stat(of)["entries"] for of in (databases.entries, databases.partitions))
+        return entries, used_bytes(txn, databases), Scopes(txn, databases).unreachable().entries, partitions
 
     def _prepared(self, write: Write) -> Prepared:
         return prepare(write, encrypted=self._opened.keys.first is not None)

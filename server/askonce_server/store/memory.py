@@ -12,7 +12,9 @@ from typing import Final, Self
 from askonce_server.core.entries import Body, Entry, EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import (
+    Counted,
     PartitionState,
+    Past,
     Reach,
     StoredVector,
     StoreStats,
@@ -24,6 +26,7 @@ from askonce_server.store.costs import MIB, write_cost
 from askonce_server.store.finality import TOMBSTONE_MS
 from askonce_server.store.hits import Hits
 from askonce_server.store.layout import body_row, entry_row
+from askonce_server.store.memory_history import MemoryHistory
 from askonce_server.store.memory_rows import MemoryRows
 from askonce_server.store.prepared import Prepared, prepare
 from askonce_server.store.sieve import victims
@@ -102,6 +105,7 @@ class MemoryEntryStore:
         self._lock = threading.Lock()
         self._rows = MemoryRows()
         self._hits = Hits()
+        self._history = MemoryHistory()
         self._hand = 0
         self._evicted = 0
         self._commits = 0
@@ -189,6 +193,7 @@ class MemoryEntryStore:
                 used_bytes=rows.used_bytes,
                 evicted=self._evicted,
                 unreachable=len(rows.unreachable()),
+                partitions=len(rows.partitions),
                 limit_bytes=self._limit_bytes,
             )
 
@@ -198,6 +203,20 @@ class MemoryEntryStore:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
             return Counter(entry.answer.rule_id for entry in self._rows.entries.values())
+
+    def add_counts(self, server: bytes, counted: Counted, *, at_ms: int) -> None:
+        """Take over what a server counted; see the port. Raises StoreUnavailable."""
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            self._history.add(server, counted, at_ms=at_ms)
+
+    def counts_since(self, since_ms: int, *, server: bytes) -> Past:
+        """Return what was counted from the hour of `since_ms` on. Raises StoreUnavailable."""
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            return self._history.since(since_ms, server=server)
 
     def close(self) -> None:
         """Refuse everything from now on."""

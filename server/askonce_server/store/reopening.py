@@ -10,7 +10,16 @@ from typing import Protocol
 
 from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import EntryStore, Reach, ReadView, StoreStats, StoreUnavailable, Swept
+from askonce_server.ports import (
+    Counted,
+    EntryStore,
+    Past,
+    Reach,
+    ReadView,
+    StoreStats,
+    StoreUnavailable,
+    Swept,
+)
 from askonce_server.store.unavailable import UnavailableStore
 
 _log = logging.getLogger(__name__)
@@ -86,6 +95,14 @@ class ReopeningStore:
     def entries_by_rule(self) -> Mapping[str, int]:
         """Count what each rule stored; see the port. Raises StoreUnavailable."""
         return self._store.entries_by_rule()
+
+    def add_counts(self, server: bytes, counted: Counted, *, at_ms: int) -> None:
+        """Take over what a server counted; see the port. Raises StoreUnavailable."""
+        self._store.add_counts(server, counted, at_ms=at_ms)
+
+    def counts_since(self, since_ms: int, *, server: bytes) -> Past:
+        """Return what was counted since a time; see the port. Raises StoreUnavailable."""
+        return self._store.counts_since(since_ms, server=server)
 
     def close(self) -> None:
         """Stop watching, and close what was opened."""

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from askonce_server.core.entries import EntryKey, SemanticRow, Write
+from askonce_server.ports import Counted
 from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.bodies import BodyRows
 from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost
 from askonce_server.store.finality import Finality
+from askonce_server.store.history import HistoryRows
 from askonce_server.store.keyring import Keyring
 from askonce_server.store.layout import (
     ID_BYTES,
@@ -75,6 +77,11 @@ class Rows:
     def admits(self, write: Write) -> bool:
         """Whether nothing that `write` depends on was purged or deleted since it began. Raises Damaged."""
         return self._finality.admits(write)
+
+    def add_counts(self, server: bytes, counted: Counted, *, at_ms: int) -> None:
+        """Take over what a server counted; see the port."""
+        if HistoryRows(self._txn, self._databases.stats).add(server, counted, at_ms=at_ms):
+            self.changed = True
 
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
         """Give each named generation a new value."""

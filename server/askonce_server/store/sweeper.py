@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from askonce_server.ports import Clock, EntryStore, StoreUnavailable, Swept
+from askonce_server.store.turn import Turn
 
 LOCK_FILE: Final = "sweeper.lock"
 _MIN_PAUSE_SECONDS: Final = 0.001
@@ -63,7 +61,7 @@ class Sweeper:
     ) -> None:
         self._store = store
         self._clock = clock
-        self._turn = None if folder is None else _Turn(folder / LOCK_FILE)
+        self._turn = None if folder is None else Turn(folder / LOCK_FILE)
         self._interval_seconds = interval_seconds
         self._closed = threading.Event()
         self._stats = SweeperStats()
@@ -103,37 +101,3 @@ class Sweeper:
         seconds = time.monotonic() - began
         self._stats = self._stats.after(swept, seconds)
         return max(seconds, _MIN_PAUSE_SECONDS) if swept.more else self._interval_seconds
-
-
-class _Turn:
-    """The lock that one worker holds while it sweeps, and another may take when that one has ended.
-
-    Where it cannot be made everybody sweeps: two do no harm, none lets the store grow.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._descriptor: int | None = None
-
-    def take(self) -> bool:
-        """Whether this process sweeps now."""
-        if self._descriptor is not None:
-            return True
-        try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError:
-            return True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return False
-        self._descriptor = descriptor
-        return True
-
-    def give_back(self) -> None:
-        """Let another process sweep."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            with suppress(OSError):
-                os.close(descriptor)

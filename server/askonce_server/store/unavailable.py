@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from askonce_server.core.entries import Write
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import StoreUnavailable
+from askonce_server.ports import Counted, StoreUnavailable
 
 
 class UnavailableStore:
@@ -57,6 +57,16 @@ class UnavailableStore:
 
     def entries_by_rule(self) -> NoReturn:
         """Raise StoreUnavailable."""
+        raise StoreUnavailable(self._problem)
+
+    def add_counts(self, server: bytes, counted: Counted, *, at_ms: int) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del server, counted, at_ms
+        raise StoreUnavailable(self._problem)
+
+    def counts_since(self, since_ms: int, *, server: bytes) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del since_ms, server
         raise StoreUnavailable(self._problem)
 
     def close(self) -> None:

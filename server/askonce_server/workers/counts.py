@@ -18,7 +18,8 @@ _RECORD_BYTES: Final = 128
 _WORD_BYTES: Final = 8
 _NAME_AT: Final = _WORD_BYTES + 1
 _NAME_BYTES: Final = _RECORD_BYTES - _NAME_AT
-_RECORDS: Final = 512
+_RECORDS: Final = 32_768
+"""Enough for 64 rules with every reason and every bucket of each histogram."""
 _PART_BYTES: Final = _RECORDS * _RECORD_BYTES
 _REST: Final = "other"
 """Counts what finds no place under its own name any more."""

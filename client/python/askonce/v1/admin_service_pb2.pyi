@@ -116,7 +116,7 @@ class GetStatsRequest(_message.Message):
     def __init__(self, rule_id: _Optional[str] = ..., since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class GetStatsResponse(_message.Message):
-    __slots__ = ("decisions", "hits", "misses", "bypasses", "refreshes", "tallies", "stores", "refusals", "commits", "entries", "store_bytes", "store_limit_bytes", "shadow_agree", "shadow_disagree", "hit_rate", "uptime")
+    __slots__ = ("decisions", "hits", "misses", "bypasses", "refreshes", "tallies", "stores", "refusals", "commits", "entries", "store_bytes", "store_limit_bytes", "shadow_agree", "shadow_disagree", "hit_rate", "uptime", "counted_since", "stale_hits", "collapsed_hits", "evictions", "partitions", "hit_latency", "miss_latency", "embeddings", "embed_cost_usd", "cost_avoided_usd", "unpriced_hits", "calls_avoided")
     class TalliesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +140,18 @@ class GetStatsResponse(_message.Message):
     SHADOW_DISAGREE_FIELD_NUMBER: _ClassVar[int]
     HIT_RATE_FIELD_NUMBER: _ClassVar[int]
     UPTIME_FIELD_NUMBER: _ClassVar[int]
+    COUNTED_SINCE_FIELD_NUMBER: _ClassVar[int]
+    STALE_HITS_FIELD_NUMBER: _ClassVar[int]
+    COLLAPSED_HITS_FIELD_NUMBER: _ClassVar[int]
+    EVICTIONS_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    HIT_LATENCY_FIELD_NUMBER: _ClassVar[int]
+    MISS_LATENCY_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    EMBED_COST_USD_FIELD_NUMBER: _ClassVar[int]
+    COST_AVOIDED_USD_FIELD_NUMBER: _ClassVar[int]
+    UNPRICED_HITS_FIELD_NUMBER: _ClassVar[int]
+    CALLS_AVOIDED_FIELD_NUMBER: _ClassVar[int]
     decisions: int
     hits: int
     misses: int
@@ -156,7 +168,33 @@ class GetStatsResponse(_message.Message):
     shadow_disagree: int
     hit_rate: float
     uptime: _duration_pb2.Duration
-    def __init__(self, decisions: _Optional[int] = ..., hits: _Optional[int] = ..., misses: _Optional[int] = ..., bypasses: _Optional[int] = ..., refreshes: _Optional[int] = ..., tallies: _Optional[_Mapping[str, int]] = ..., stores: _Optional[int] = ..., refusals: _Optional[int] = ..., commits: _Optional[int] = ..., entries: _Optional[int] = ..., store_bytes: _Optional[int] = ..., store_limit_bytes: _Optional[int] = ..., shadow_agree: _Optional[int] = ..., shadow_disagree: _Optional[int] = ..., hit_rate: _Optional[float] = ..., uptime: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    counted_since: _timestamp_pb2.Timestamp
+    stale_hits: int
+    collapsed_hits: int
+    evictions: int
+    partitions: int
+    hit_latency: Latency
+    miss_latency: Latency
+    embeddings: int
+    embed_cost_usd: float
+    cost_avoided_usd: float
+    unpriced_hits: int
+    calls_avoided: int
+    def __init__(self, decisions: _Optional[int] = ..., hits: _Optional[int] = ..., misses: _Optional[int] = ..., bypasses: _Optional[int] = ..., refreshes: _Optional[int] = ..., tallies: _Optional[_Mapping[str, int]] = ..., stores: _Optional[int] = ..., refusals: _Optional[int] = ..., commits: _Optional[int] = ..., entries: _Optional[int] = ..., store_bytes: _Optional[int] = ..., store_limit_bytes: _Optional[int] = ..., shadow_agree: _Optional[int] = ..., shadow_disagree: _Optional[int] = ..., hit_rate: _Optional[float] = ..., uptime: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., counted_since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., stale_hits: _Optional[int] = ..., collapsed_hits: _Optional[int] = ..., evictions: _Optional[int] = ..., partitions: _Optional[int] = ..., hit_latency: _Optional[_Union[Latency, _Mapping]] = ..., miss_latency: _Optional[_Union[Latency, _Mapping]] = ..., embeddings: _Optional[int] = ..., embed_cost_usd: _Optional[float] = ..., cost_avoided_usd: _Optional[float] = ..., unpriced_hits: _Optional[int] = ..., calls_avoided: _Optional[int] = ...) -> None: ...
+
+class Latency(_message.Message):
+    __slots__ = ("count", "mean", "p50", "p95", "p99")
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    MEAN_FIELD_NUMBER: _ClassVar[int]
+    P50_FIELD_NUMBER: _ClassVar[int]
+    P95_FIELD_NUMBER: _ClassVar[int]
+    P99_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    mean: _duration_pb2.Duration
+    p50: _duration_pb2.Duration
+    p95: _duration_pb2.Duration
+    p99: _duration_pb2.Duration
+    def __init__(self, count: _Optional[int] = ..., mean: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., p50: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., p95: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., p99: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()

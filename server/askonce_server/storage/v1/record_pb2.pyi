@@ -186,3 +186,18 @@ class FillKey(_message.Message):
     key_policy: bytes
     partition: bytes
     def __init__(self, matcher: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., fingerprint: _Optional[bytes] = ..., key_policy: _Optional[bytes] = ..., partition: _Optional[bytes] = ...) -> None: ...
+
+class CountsRecord(_message.Message):
+    __slots__ = ("schema", "counts")
+    class CountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    counts: _containers.ScalarMap[str, int]
+    def __init__(self, schema: _Optional[int] = ..., counts: _Optional[_Mapping[str, int]] = ...) -> None: ...

@@ -664,7 +664,8 @@ type GetStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Restricts the counts to one rule. Empty: all.
 	RuleId string `protobuf:"bytes,1,opt,name=rule_id,json=ruleId,proto3" json:"rule_id,omitempty"`
-	// Restricts the counts to the time since then. Absent: since the process started.
+	// Restricts the counts to the hour of this time and those after it, of this server and those before it on the same
+	// store. Absent: counts since the server started.
 	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -737,7 +738,7 @@ type GetStatsResponse struct {
 	Refusals uint64 `protobuf:"varint,8,opt,name=refusals,proto3" json:"refusals,omitempty"`
 	// Counts commits of the store. Stores divided by commits is the size of a group commit.
 	Commits uint64 `protobuf:"varint,9,opt,name=commits,proto3" json:"commits,omitempty"`
-	// Counts entries in the store, those that wait for removal included.
+	// Counts entries in the store, those that wait for removal included; with `rule_id` about those of the rule.
 	Entries uint64 `protobuf:"varint,10,opt,name=entries,proto3" json:"entries,omitempty"`
 	// Counts bytes of pages in use.
 	StoreBytes uint64 `protobuf:"varint,11,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
@@ -749,8 +750,33 @@ type GetStatsResponse struct {
 	ShadowDisagree uint64 `protobuf:"varint,14,opt,name=shadow_disagree,json=shadowDisagree,proto3" json:"shadow_disagree,omitempty"`
 	// Is hits / (hits + misses). Absent before the first of either.
 	HitRate *float64 `protobuf:"fixed64,15,opt,name=hit_rate,json=hitRate,proto3,oneof" json:"hit_rate,omitempty"`
-	// Is how long the process has been running.
-	Uptime        *durationpb.Duration `protobuf:"bytes,16,opt,name=uptime,proto3" json:"uptime,omitempty"`
+	// Is how long the server has been running.
+	Uptime *durationpb.Duration `protobuf:"bytes,16,opt,name=uptime,proto3" json:"uptime,omitempty"`
+	// Is when the counts begin: the start of the server, or of an hour. Counts are kept for 30 days.
+	CountedSince *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=counted_since,json=countedSince,proto3" json:"counted_since,omitempty"`
+	// Counts hits whose ttl was over.
+	StaleHits uint64 `protobuf:"varint,18,opt,name=stale_hits,json=staleHits,proto3" json:"stale_hits,omitempty"`
+	// Counts hits of callers that waited for another's answer.
+	CollapsedHits uint64 `protobuf:"varint,19,opt,name=collapsed_hits,json=collapsedHits,proto3" json:"collapsed_hits,omitempty"`
+	// Counts Stores that were removed to make room. Of all rules.
+	Evictions uint64 `protobuf:"varint,20,opt,name=evictions,proto3" json:"evictions,omitempty"`
+	// Counts partitions of the semantic matcher in the store.
+	Partitions uint64 `protobuf:"varint,21,opt,name=partitions,proto3" json:"partitions,omitempty"`
+	// Says how long hits took. Absent before the first.
+	HitLatency *Latency `protobuf:"bytes,22,opt,name=hit_latency,json=hitLatency,proto3" json:"hit_latency,omitempty"`
+	// Says how long misses took, what callers waited for others included. Absent before the first.
+	MissLatency *Latency `protobuf:"bytes,23,opt,name=miss_latency,json=missLatency,proto3" json:"miss_latency,omitempty"`
+	// Counts texts that were embedded. Of all rules.
+	Embeddings uint64 `protobuf:"varint,24,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
+	// Is what embedding cost, in US dollars. Absent where nothing is known of it.
+	EmbedCostUsd *float64 `protobuf:"fixed64,25,opt,name=embed_cost_usd,json=embedCostUsd,proto3,oneof" json:"embed_cost_usd,omitempty"`
+	// Is what hits avoided, in US dollars, where the cost of the stored answer is known. Absent where no cost is
+	// known: unknown is not zero.
+	CostAvoidedUsd *float64 `protobuf:"fixed64,26,opt,name=cost_avoided_usd,json=costAvoidedUsd,proto3,oneof" json:"cost_avoided_usd,omitempty"`
+	// Counts hits that `cost_avoided_usd` does not cover: the answer's cost is unknown, or the hit is a semantic one.
+	UnpricedHits uint64 `protobuf:"varint,27,opt,name=unpriced_hits,json=unpricedHits,proto3" json:"unpriced_hits,omitempty"`
+	// Counts calls to providers that were not made: every hit is one.
+	CallsAvoided  uint64 `protobuf:"varint,28,opt,name=calls_avoided,json=callsAvoided,proto3" json:"calls_avoided,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -897,6 +923,172 @@ func (x *GetStatsResponse) GetUptime() *durationpb.Duration {
 	return nil
 }
 
+func (x *GetStatsResponse) GetCountedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CountedSince
+	}
+	return nil
+}
+
+func (x *GetStatsResponse) GetStaleHits() uint64 {
+	if x != nil {
+		return x.StaleHits
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetCollapsedHits() uint64 {
+	if x != nil {
+		return x.CollapsedHits
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetEvictions() uint64 {
+	if x != nil {
+		return x.Evictions
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetPartitions() uint64 {
+	if x != nil {
+		return x.Partitions
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetHitLatency() *Latency {
+	if x != nil {
+		return x.HitLatency
+	}
+	return nil
+}
+
+func (x *GetStatsResponse) GetMissLatency() *Latency {
+	if x != nil {
+		return x.MissLatency
+	}
+	return nil
+}
+
+func (x *GetStatsResponse) GetEmbeddings() uint64 {
+	if x != nil {
+		return x.Embeddings
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetEmbedCostUsd() float64 {
+	if x != nil && x.EmbedCostUsd != nil {
+		return *x.EmbedCostUsd
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetCostAvoidedUsd() float64 {
+	if x != nil && x.CostAvoidedUsd != nil {
+		return *x.CostAvoidedUsd
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetUnpricedHits() uint64 {
+	if x != nil {
+		return x.UnpricedHits
+	}
+	return 0
+}
+
+func (x *GetStatsResponse) GetCallsAvoided() uint64 {
+	if x != nil {
+		return x.CallsAvoided
+	}
+	return 0
+}
+
+// Latency says how long calls took inside the server. A percentile is the upper end of the bucket that it lies in.
+type Latency struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Counts the calls.
+	Count uint64 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// Is the mean.
+	Mean *durationpb.Duration `protobuf:"bytes,2,opt,name=mean,proto3" json:"mean,omitempty"`
+	// Is what half of the calls took at most.
+	P50 *durationpb.Duration `protobuf:"bytes,3,opt,name=p50,proto3" json:"p50,omitempty"`
+	// Is what 95 of 100 calls took at most.
+	P95 *durationpb.Duration `protobuf:"bytes,4,opt,name=p95,proto3" json:"p95,omitempty"`
+	// Is what 99 of 100 calls took at most.
+	P99           *durationpb.Duration `protobuf:"bytes,5,opt,name=p99,proto3" json:"p99,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Latency) Reset() {
+	*x = Latency{}
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Latency) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Latency) ProtoMessage() {}
+
+func (x *Latency) ProtoReflect() protoreflect.Message {
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Latency.ProtoReflect.Descriptor instead.
+func (*Latency) Descriptor() ([]byte, []int) {
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Latency) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Latency) GetMean() *durationpb.Duration {
+	if x != nil {
+		return x.Mean
+	}
+	return nil
+}
+
+func (x *Latency) GetP50() *durationpb.Duration {
+	if x != nil {
+		return x.P50
+	}
+	return nil
+}
+
+func (x *Latency) GetP95() *durationpb.Duration {
+	if x != nil {
+		return x.P95
+	}
+	return nil
+}
+
+func (x *Latency) GetP99() *durationpb.Duration {
+	if x != nil {
+		return x.P99
+	}
+	return nil
+}
+
 // GetServerInfoRequest asks what the server is.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -906,7 +1098,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[11]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +1110,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[11]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1123,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{11}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{12}
 }
 
 // GetServerInfoResponse says what the server is.
@@ -953,7 +1145,7 @@ type GetServerInfoResponse struct {
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[12]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +1157,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[12]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +1170,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{12}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -1035,7 +1227,7 @@ type RuleSummary struct {
 
 func (x *RuleSummary) Reset() {
 	*x = RuleSummary{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[13]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1239,7 @@ func (x *RuleSummary) String() string {
 func (*RuleSummary) ProtoMessage() {}
 
 func (x *RuleSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[13]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1252,7 @@ func (x *RuleSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleSummary.ProtoReflect.Descriptor instead.
 func (*RuleSummary) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{13}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RuleSummary) GetId() string {
@@ -1115,7 +1307,7 @@ type EmbedderSummary struct {
 
 func (x *EmbedderSummary) Reset() {
 	*x = EmbedderSummary{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[14]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1319,7 @@ func (x *EmbedderSummary) String() string {
 func (*EmbedderSummary) ProtoMessage() {}
 
 func (x *EmbedderSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[14]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1332,7 @@ func (x *EmbedderSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedderSummary.ProtoReflect.Descriptor instead.
 func (*EmbedderSummary) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{14}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *EmbedderSummary) GetName() string {
@@ -1184,7 +1376,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[15]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1388,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[15]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1401,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{15}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ExplainRequest) GetLookup() *LookupRequest {
@@ -1260,7 +1452,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[16]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1464,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[16]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1477,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{16}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExplainResponse) GetDecision() *Decision {
@@ -1382,7 +1574,7 @@ type ExplainedRequest struct {
 
 func (x *ExplainedRequest) Reset() {
 	*x = ExplainedRequest{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1586,7 @@ func (x *ExplainedRequest) String() string {
 func (*ExplainedRequest) ProtoMessage() {}
 
 func (x *ExplainedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[17]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1599,7 @@ func (x *ExplainedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainedRequest.ProtoReflect.Descriptor instead.
 func (*ExplainedRequest) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{17}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExplainedRequest) GetRuleId() string {
@@ -1451,7 +1643,7 @@ type Cause struct {
 
 func (x *Cause) Reset() {
 	*x = Cause{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[18]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1463,7 +1655,7 @@ func (x *Cause) String() string {
 func (*Cause) ProtoMessage() {}
 
 func (x *Cause) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[18]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1476,7 +1668,7 @@ func (x *Cause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cause.ProtoReflect.Descriptor instead.
 func (*Cause) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{18}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Cause) GetPath() string {
@@ -1510,7 +1702,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[19]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1714,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[19]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1727,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{19}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Difference) GetSegment() string {
@@ -1581,7 +1773,7 @@ type KeyComparison struct {
 
 func (x *KeyComparison) Reset() {
 	*x = KeyComparison{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[20]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1785,7 @@ func (x *KeyComparison) String() string {
 func (*KeyComparison) ProtoMessage() {}
 
 func (x *KeyComparison) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[20]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1798,7 @@ func (x *KeyComparison) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyComparison.ProtoReflect.Descriptor instead.
 func (*KeyComparison) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{20}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *KeyComparison) GetMatcher() MatchKind {
@@ -1651,7 +1843,7 @@ type Whereabouts struct {
 
 func (x *Whereabouts) Reset() {
 	*x = Whereabouts{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[21]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +1855,7 @@ func (x *Whereabouts) String() string {
 func (*Whereabouts) ProtoMessage() {}
 
 func (x *Whereabouts) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[21]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +1868,7 @@ func (x *Whereabouts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Whereabouts.ProtoReflect.Descriptor instead.
 func (*Whereabouts) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{21}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Whereabouts) GetMatcher() MatchKind {
@@ -1742,7 +1934,7 @@ type ExplainedScope struct {
 
 func (x *ExplainedScope) Reset() {
 	*x = ExplainedScope{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[22]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +1946,7 @@ func (x *ExplainedScope) String() string {
 func (*ExplainedScope) ProtoMessage() {}
 
 func (x *ExplainedScope) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[22]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +1959,7 @@ func (x *ExplainedScope) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainedScope.ProtoReflect.Descriptor instead.
 func (*ExplainedScope) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{22}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExplainedScope) GetDims() []string {
@@ -1835,7 +2027,7 @@ type NearAnswer struct {
 
 func (x *NearAnswer) Reset() {
 	*x = NearAnswer{}
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[23]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +2039,7 @@ func (x *NearAnswer) String() string {
 func (*NearAnswer) ProtoMessage() {}
 
 func (x *NearAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_askonce_v1_admin_service_proto_msgTypes[23]
+	mi := &file_askonce_v1_admin_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +2052,7 @@ func (x *NearAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NearAnswer.ProtoReflect.Descriptor instead.
 func (*NearAnswer) Descriptor() ([]byte, []int) {
-	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{23}
+	return file_askonce_v1_admin_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *NearAnswer) GetEntries() []*StoredEntry {
@@ -1955,7 +2147,7 @@ const file_askonce_v1_admin_service_proto_rawDesc = "" +
 	"\fentries_left\x18\x04 \x01(\x04R\ventriesLeft\"\\\n" +
 	"\x0fGetStatsRequest\x12\x17\n" +
 	"\arule_id\x18\x01 \x01(\tR\x06ruleId\x120\n" +
-	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\xf8\x04\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x97\t\n" +
 	"\x10GetStatsResponse\x12\x1c\n" +
 	"\tdecisions\x18\x01 \x01(\x04R\tdecisions\x12\x12\n" +
 	"\x04hits\x18\x02 \x01(\x04R\x04hits\x12\x16\n" +
@@ -1974,11 +2166,37 @@ const file_askonce_v1_admin_service_proto_rawDesc = "" +
 	"\fshadow_agree\x18\r \x01(\x04R\vshadowAgree\x12'\n" +
 	"\x0fshadow_disagree\x18\x0e \x01(\x04R\x0eshadowDisagree\x12\x1e\n" +
 	"\bhit_rate\x18\x0f \x01(\x01H\x00R\ahitRate\x88\x01\x01\x121\n" +
-	"\x06uptime\x18\x10 \x01(\v2\x19.google.protobuf.DurationR\x06uptime\x1a:\n" +
+	"\x06uptime\x18\x10 \x01(\v2\x19.google.protobuf.DurationR\x06uptime\x12?\n" +
+	"\rcounted_since\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\fcountedSince\x12\x1d\n" +
+	"\n" +
+	"stale_hits\x18\x12 \x01(\x04R\tstaleHits\x12%\n" +
+	"\x0ecollapsed_hits\x18\x13 \x01(\x04R\rcollapsedHits\x12\x1c\n" +
+	"\tevictions\x18\x14 \x01(\x04R\tevictions\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x15 \x01(\x04R\n" +
+	"partitions\x124\n" +
+	"\vhit_latency\x18\x16 \x01(\v2\x13.askonce.v1.LatencyR\n" +
+	"hitLatency\x126\n" +
+	"\fmiss_latency\x18\x17 \x01(\v2\x13.askonce.v1.LatencyR\vmissLatency\x12\x1e\n" +
+	"\n" +
+	"embeddings\x18\x18 \x01(\x04R\n" +
+	"embeddings\x12)\n" +
+	"\x0eembed_cost_usd\x18\x19 \x01(\x01H\x01R\fembedCostUsd\x88\x01\x01\x12-\n" +
+	"\x10cost_avoided_usd\x18\x1a \x01(\x01H\x02R\x0ecostAvoidedUsd\x88\x01\x01\x12#\n" +
+	"\runpriced_hits\x18\x1b \x01(\x04R\funpricedHits\x12#\n" +
+	"\rcalls_avoided\x18\x1c \x01(\x04R\fcallsAvoided\x1a:\n" +
 	"\fTalliesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01B\v\n" +
-	"\t_hit_rate\"\x16\n" +
+	"\t_hit_rateB\x11\n" +
+	"\x0f_embed_cost_usdB\x13\n" +
+	"\x11_cost_avoided_usd\"\xd5\x01\n" +
+	"\aLatency\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x04R\x05count\x12-\n" +
+	"\x04mean\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x04mean\x12+\n" +
+	"\x03p50\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
+	"\x03p95\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03p95\x12+\n" +
+	"\x03p99\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03p99\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xdf\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
@@ -2090,7 +2308,7 @@ func file_askonce_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_askonce_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_askonce_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_askonce_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_askonce_v1_admin_service_proto_goTypes = []any{
 	(EntryFate)(0),                // 0: askonce.v1.EntryFate
 	(*GetEntryRequest)(nil),       // 1: askonce.v1.GetEntryRequest
@@ -2104,90 +2322,98 @@ var file_askonce_v1_admin_service_proto_goTypes = []any{
 	(*PurgeResponse)(nil),         // 9: askonce.v1.PurgeResponse
 	(*GetStatsRequest)(nil),       // 10: askonce.v1.GetStatsRequest
 	(*GetStatsResponse)(nil),      // 11: askonce.v1.GetStatsResponse
-	(*GetServerInfoRequest)(nil),  // 12: askonce.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 13: askonce.v1.GetServerInfoResponse
-	(*RuleSummary)(nil),           // 14: askonce.v1.RuleSummary
-	(*EmbedderSummary)(nil),       // 15: askonce.v1.EmbedderSummary
-	(*ExplainRequest)(nil),        // 16: askonce.v1.ExplainRequest
-	(*ExplainResponse)(nil),       // 17: askonce.v1.ExplainResponse
-	(*ExplainedRequest)(nil),      // 18: askonce.v1.ExplainedRequest
-	(*Cause)(nil),                 // 19: askonce.v1.Cause
-	(*Difference)(nil),            // 20: askonce.v1.Difference
-	(*KeyComparison)(nil),         // 21: askonce.v1.KeyComparison
-	(*Whereabouts)(nil),           // 22: askonce.v1.Whereabouts
-	(*ExplainedScope)(nil),        // 23: askonce.v1.ExplainedScope
-	(*NearAnswer)(nil),            // 24: askonce.v1.NearAnswer
-	nil,                           // 25: askonce.v1.GetStatsResponse.TalliesEntry
-	(MatchKind)(0),                // 26: askonce.v1.MatchKind
-	(*Candidate)(nil),             // 27: askonce.v1.Candidate
-	(*StoredEntry)(nil),           // 28: askonce.v1.StoredEntry
-	(*Target)(nil),                // 29: askonce.v1.Target
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 31: google.protobuf.Duration
-	(*LookupRequest)(nil),         // 32: askonce.v1.LookupRequest
-	(*Decision)(nil),              // 33: askonce.v1.Decision
-	(BypassReason)(0),             // 34: askonce.v1.BypassReason
-	(*SkippedMatcher)(nil),        // 35: askonce.v1.SkippedMatcher
-	(RefusalReason)(0),            // 36: askonce.v1.RefusalReason
+	(*Latency)(nil),               // 12: askonce.v1.Latency
+	(*GetServerInfoRequest)(nil),  // 13: askonce.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 14: askonce.v1.GetServerInfoResponse
+	(*RuleSummary)(nil),           // 15: askonce.v1.RuleSummary
+	(*EmbedderSummary)(nil),       // 16: askonce.v1.EmbedderSummary
+	(*ExplainRequest)(nil),        // 17: askonce.v1.ExplainRequest
+	(*ExplainResponse)(nil),       // 18: askonce.v1.ExplainResponse
+	(*ExplainedRequest)(nil),      // 19: askonce.v1.ExplainedRequest
+	(*Cause)(nil),                 // 20: askonce.v1.Cause
+	(*Difference)(nil),            // 21: askonce.v1.Difference
+	(*KeyComparison)(nil),         // 22: askonce.v1.KeyComparison
+	(*Whereabouts)(nil),           // 23: askonce.v1.Whereabouts
+	(*ExplainedScope)(nil),        // 24: askonce.v1.ExplainedScope
+	(*NearAnswer)(nil),            // 25: askonce.v1.NearAnswer
+	nil,                           // 26: askonce.v1.GetStatsResponse.TalliesEntry
+	(MatchKind)(0),                // 27: askonce.v1.MatchKind
+	(*Candidate)(nil),             // 28: askonce.v1.Candidate
+	(*StoredEntry)(nil),           // 29: askonce.v1.StoredEntry
+	(*Target)(nil),                // 30: askonce.v1.Target
+	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 32: google.protobuf.Duration
+	(*LookupRequest)(nil),         // 33: askonce.v1.LookupRequest
+	(*Decision)(nil),              // 34: askonce.v1.Decision
+	(BypassReason)(0),             // 35: askonce.v1.BypassReason
+	(*SkippedMatcher)(nil),        // 36: askonce.v1.SkippedMatcher
+	(RefusalReason)(0),            // 37: askonce.v1.RefusalReason
 }
 var file_askonce_v1_admin_service_proto_depIdxs = []int32{
-	26, // 0: askonce.v1.GetEntryResponse.kind:type_name -> askonce.v1.MatchKind
-	27, // 1: askonce.v1.GetEntryResponse.entry:type_name -> askonce.v1.Candidate
-	28, // 2: askonce.v1.DeleteEntryResponse.entries:type_name -> askonce.v1.StoredEntry
+	27, // 0: askonce.v1.GetEntryResponse.kind:type_name -> askonce.v1.MatchKind
+	28, // 1: askonce.v1.GetEntryResponse.entry:type_name -> askonce.v1.Candidate
+	29, // 2: askonce.v1.DeleteEntryResponse.entries:type_name -> askonce.v1.StoredEntry
 	5,  // 3: askonce.v1.FullScope.dims:type_name -> askonce.v1.DimValue
 	7,  // 4: askonce.v1.PurgeRequest.everything:type_name -> askonce.v1.Everything
 	5,  // 5: askonce.v1.PurgeRequest.dim:type_name -> askonce.v1.DimValue
-	29, // 6: askonce.v1.PurgeRequest.model:type_name -> askonce.v1.Target
+	30, // 6: askonce.v1.PurgeRequest.model:type_name -> askonce.v1.Target
 	6,  // 7: askonce.v1.PurgeRequest.scope:type_name -> askonce.v1.FullScope
-	30, // 8: askonce.v1.PurgeResponse.rows_gone_by:type_name -> google.protobuf.Timestamp
-	30, // 9: askonce.v1.GetStatsRequest.since:type_name -> google.protobuf.Timestamp
-	25, // 10: askonce.v1.GetStatsResponse.tallies:type_name -> askonce.v1.GetStatsResponse.TalliesEntry
-	31, // 11: askonce.v1.GetStatsResponse.uptime:type_name -> google.protobuf.Duration
-	14, // 12: askonce.v1.GetServerInfoResponse.rules:type_name -> askonce.v1.RuleSummary
-	15, // 13: askonce.v1.GetServerInfoResponse.embedders:type_name -> askonce.v1.EmbedderSummary
-	26, // 14: askonce.v1.RuleSummary.strategy:type_name -> askonce.v1.MatchKind
-	31, // 15: askonce.v1.RuleSummary.ttl:type_name -> google.protobuf.Duration
-	32, // 16: askonce.v1.ExplainRequest.lookup:type_name -> askonce.v1.LookupRequest
-	32, // 17: askonce.v1.ExplainRequest.other:type_name -> askonce.v1.LookupRequest
-	33, // 18: askonce.v1.ExplainResponse.decision:type_name -> askonce.v1.Decision
-	20, // 19: askonce.v1.ExplainResponse.differences:type_name -> askonce.v1.Difference
-	18, // 20: askonce.v1.ExplainResponse.lookup:type_name -> askonce.v1.ExplainedRequest
-	18, // 21: askonce.v1.ExplainResponse.other:type_name -> askonce.v1.ExplainedRequest
-	21, // 22: askonce.v1.ExplainResponse.keys:type_name -> askonce.v1.KeyComparison
-	22, // 23: askonce.v1.ExplainResponse.whereabouts:type_name -> askonce.v1.Whereabouts
-	23, // 24: askonce.v1.ExplainResponse.scope:type_name -> askonce.v1.ExplainedScope
-	24, // 25: askonce.v1.ExplainResponse.nearest:type_name -> askonce.v1.NearAnswer
-	34, // 26: askonce.v1.ExplainedRequest.bypass_reason:type_name -> askonce.v1.BypassReason
-	19, // 27: askonce.v1.ExplainedRequest.causes:type_name -> askonce.v1.Cause
-	35, // 28: askonce.v1.ExplainedRequest.skipped:type_name -> askonce.v1.SkippedMatcher
-	26, // 29: askonce.v1.Difference.matchers:type_name -> askonce.v1.MatchKind
-	26, // 30: askonce.v1.KeyComparison.matcher:type_name -> askonce.v1.MatchKind
-	26, // 31: askonce.v1.Whereabouts.matcher:type_name -> askonce.v1.MatchKind
-	0,  // 32: askonce.v1.Whereabouts.fate:type_name -> askonce.v1.EntryFate
-	30, // 33: askonce.v1.Whereabouts.time:type_name -> google.protobuf.Timestamp
-	36, // 34: askonce.v1.Whereabouts.refusal_reason:type_name -> askonce.v1.RefusalReason
-	30, // 35: askonce.v1.ExplainedScope.last_purge:type_name -> google.protobuf.Timestamp
-	28, // 36: askonce.v1.NearAnswer.entries:type_name -> askonce.v1.StoredEntry
-	30, // 37: askonce.v1.NearAnswer.store_time:type_name -> google.protobuf.Timestamp
-	30, // 38: askonce.v1.NearAnswer.expire_time:type_name -> google.protobuf.Timestamp
-	20, // 39: askonce.v1.NearAnswer.differences:type_name -> askonce.v1.Difference
-	1,  // 40: askonce.v1.AdminService.GetEntry:input_type -> askonce.v1.GetEntryRequest
-	3,  // 41: askonce.v1.AdminService.DeleteEntry:input_type -> askonce.v1.DeleteEntryRequest
-	8,  // 42: askonce.v1.AdminService.Purge:input_type -> askonce.v1.PurgeRequest
-	10, // 43: askonce.v1.AdminService.GetStats:input_type -> askonce.v1.GetStatsRequest
-	12, // 44: askonce.v1.AdminService.GetServerInfo:input_type -> askonce.v1.GetServerInfoRequest
-	16, // 45: askonce.v1.AdminService.Explain:input_type -> askonce.v1.ExplainRequest
-	2,  // 46: askonce.v1.AdminService.GetEntry:output_type -> askonce.v1.GetEntryResponse
-	4,  // 47: askonce.v1.AdminService.DeleteEntry:output_type -> askonce.v1.DeleteEntryResponse
-	9,  // 48: askonce.v1.AdminService.Purge:output_type -> askonce.v1.PurgeResponse
-	11, // 49: askonce.v1.AdminService.GetStats:output_type -> askonce.v1.GetStatsResponse
-	13, // 50: askonce.v1.AdminService.GetServerInfo:output_type -> askonce.v1.GetServerInfoResponse
-	17, // 51: askonce.v1.AdminService.Explain:output_type -> askonce.v1.ExplainResponse
-	46, // [46:52] is the sub-list for method output_type
-	40, // [40:46] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	31, // 8: askonce.v1.PurgeResponse.rows_gone_by:type_name -> google.protobuf.Timestamp
+	31, // 9: askonce.v1.GetStatsRequest.since:type_name -> google.protobuf.Timestamp
+	26, // 10: askonce.v1.GetStatsResponse.tallies:type_name -> askonce.v1.GetStatsResponse.TalliesEntry
+	32, // 11: askonce.v1.GetStatsResponse.uptime:type_name -> google.protobuf.Duration
+	31, // 12: askonce.v1.GetStatsResponse.counted_since:type_name -> google.protobuf.Timestamp
+	12, // 13: askonce.v1.GetStatsResponse.hit_latency:type_name -> askonce.v1.Latency
+	12, // 14: askonce.v1.GetStatsResponse.miss_latency:type_name -> askonce.v1.Latency
+	32, // 15: askonce.v1.Latency.mean:type_name -> google.protobuf.Duration
+	32, // 16: askonce.v1.Latency.p50:type_name -> google.protobuf.Duration
+	32, // 17: askonce.v1.Latency.p95:type_name -> google.protobuf.Duration
+	32, // 18: askonce.v1.Latency.p99:type_name -> google.protobuf.Duration
+	15, // 19: askonce.v1.GetServerInfoResponse.rules:type_name -> askonce.v1.RuleSummary
+	16, // 20: askonce.v1.GetServerInfoResponse.embedders:type_name -> askonce.v1.EmbedderSummary
+	27, // 21: askonce.v1.RuleSummary.strategy:type_name -> askonce.v1.MatchKind
+	32, // 22: askonce.v1.RuleSummary.ttl:type_name -> google.protobuf.Duration
+	33, // 23: askonce.v1.ExplainRequest.lookup:type_name -> askonce.v1.LookupRequest
+	33, // 24: askonce.v1.ExplainRequest.other:type_name -> askonce.v1.LookupRequest
+	34, // 25: askonce.v1.ExplainResponse.decision:type_name -> askonce.v1.Decision
+	21, // 26: askonce.v1.ExplainResponse.differences:type_name -> askonce.v1.Difference
+	19, // 27: askonce.v1.ExplainResponse.lookup:type_name -> askonce.v1.ExplainedRequest
+	19, // 28: askonce.v1.ExplainResponse.other:type_name -> askonce.v1.ExplainedRequest
+	22, // 29: askonce.v1.ExplainResponse.keys:type_name -> askonce.v1.KeyComparison
+	23, // 30: askonce.v1.ExplainResponse.whereabouts:type_name -> askonce.v1.Whereabouts
+	24, // 31: askonce.v1.ExplainResponse.scope:type_name -> askonce.v1.ExplainedScope
+	25, // 32: askonce.v1.ExplainResponse.nearest:type_name -> askonce.v1.NearAnswer
+	35, // 33: askonce.v1.ExplainedRequest.bypass_reason:type_name -> askonce.v1.BypassReason
+	20, // 34: askonce.v1.ExplainedRequest.causes:type_name -> askonce.v1.Cause
+	36, // 35: askonce.v1.ExplainedRequest.skipped:type_name -> askonce.v1.SkippedMatcher
+	27, // 36: askonce.v1.Difference.matchers:type_name -> askonce.v1.MatchKind
+	27, // 37: askonce.v1.KeyComparison.matcher:type_name -> askonce.v1.MatchKind
+	27, // 38: askonce.v1.Whereabouts.matcher:type_name -> askonce.v1.MatchKind
+	0,  // 39: askonce.v1.Whereabouts.fate:type_name -> askonce.v1.EntryFate
+	31, // 40: askonce.v1.Whereabouts.time:type_name -> google.protobuf.Timestamp
+	37, // 41: askonce.v1.Whereabouts.refusal_reason:type_name -> askonce.v1.RefusalReason
+	31, // 42: askonce.v1.ExplainedScope.last_purge:type_name -> google.protobuf.Timestamp
+	29, // 43: askonce.v1.NearAnswer.entries:type_name -> askonce.v1.StoredEntry
+	31, // 44: askonce.v1.NearAnswer.store_time:type_name -> google.protobuf.Timestamp
+	31, // 45: askonce.v1.NearAnswer.expire_time:type_name -> google.protobuf.Timestamp
+	21, // 46: askonce.v1.NearAnswer.differences:type_name -> askonce.v1.Difference
+	1,  // 47: askonce.v1.AdminService.GetEntry:input_type -> askonce.v1.GetEntryRequest
+	3,  // 48: askonce.v1.AdminService.DeleteEntry:input_type -> askonce.v1.DeleteEntryRequest
+	8,  // 49: askonce.v1.AdminService.Purge:input_type -> askonce.v1.PurgeRequest
+	10, // 50: askonce.v1.AdminService.GetStats:input_type -> askonce.v1.GetStatsRequest
+	13, // 51: askonce.v1.AdminService.GetServerInfo:input_type -> askonce.v1.GetServerInfoRequest
+	17, // 52: askonce.v1.AdminService.Explain:input_type -> askonce.v1.ExplainRequest
+	2,  // 53: askonce.v1.AdminService.GetEntry:output_type -> askonce.v1.GetEntryResponse
+	4,  // 54: askonce.v1.AdminService.DeleteEntry:output_type -> askonce.v1.DeleteEntryResponse
+	9,  // 55: askonce.v1.AdminService.Purge:output_type -> askonce.v1.PurgeResponse
+	11, // 56: askonce.v1.AdminService.GetStats:output_type -> askonce.v1.GetStatsResponse
+	14, // 57: askonce.v1.AdminService.GetServerInfo:output_type -> askonce.v1.GetServerInfoResponse
+	18, // 58: askonce.v1.AdminService.Explain:output_type -> askonce.v1.ExplainResponse
+	53, // [53:59] is the sub-list for method output_type
+	47, // [47:53] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_askonce_v1_admin_service_proto_init() }
@@ -2212,7 +2438,7 @@ func file_askonce_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_askonce_v1_admin_service_proto_rawDesc), len(file_askonce_v1_admin_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file askonce/v1/admin_service.proto.
  */
 export const file_askonce_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch5hc2tvbmNlL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SCmFza29uY2UudjEiIwoPR2V0RW50cnlSZXF1ZXN0EhAKCGVudHJ5X2lkGAEgASgJIoIBChBHZXRFbnRyeVJlc3BvbnNlEiMKBGtpbmQYASABKA4yFS5hc2tvbmNlLnYxLk1hdGNoS2luZBIkCgVlbnRyeRgCIAEoCzIVLmFza29uY2UudjEuQ2FuZGlkYXRlEg8KB3J1bGVfaWQYAyABKAkSEgoKYm9keV9ieXRlcxgEIAEoBCImChJEZWxldGVFbnRyeVJlcXVlc3QSEAoIZW50cnlfaWQYASABKAkiPwoTRGVsZXRlRW50cnlSZXNwb25zZRIoCgdlbnRyaWVzGAEgAygLMhcuYXNrb25jZS52MS5TdG9yZWRFbnRyeSInCghEaW1WYWx1ZRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIkIKCUZ1bGxTY29wZRIiCgRkaW1zGAEgAygLMhQuYXNrb25jZS52MS5EaW1WYWx1ZRIRCgluYW1lc3BhY2UYAiABKAkiDAoKRXZlcnl0aGluZyLJAQoMUHVyZ2VSZXF1ZXN0EiwKCmV2ZXJ5dGhpbmcYASABKAsyFi5hc2tvbmNlLnYxLkV2ZXJ5dGhpbmdIABIjCgNkaW0YAiABKAsyFC5hc2tvbmNlLnYxLkRpbVZhbHVlSAASIwoFbW9kZWwYAyABKAsyEi5hc2tvbmNlLnYxLlRhcmdldEgAEiYKBXNjb3BlGAQgASgLMhUuYXNrb25jZS52MS5GdWxsU2NvcGVIABIPCgdkcnlfcnVuGAUgASgIQggKBnRhcmdldCKBAQoNUHVyZ2VSZXNwb25zZRIPCgdlbnRyaWVzGAEgASgEEhcKD3VuY292ZXJlZF9ydWxlcxgCIAMoCRIwCgxyb3dzX2dvbmVfYnkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGVudHJpZXNfbGVmdBgEIAEoBCJNCg9HZXRTdGF0c1JlcXVlc3QSDwoHcnVsZV9pZBgBIAEoCRIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAixgMKEEdldFN0YXRzUmVzcG9uc2USEQoJZGVjaXNpb25zGAEgASgEEgwKBGhpdHMYAiABKAQSDgoGbWlzc2VzGAMgASgEEhAKCGJ5cGFzc2VzGAQgASgEEhEKCXJlZnJlc2hlcxgFIAEoBBI6Cgd0YWxsaWVzGAYgAygLMikuYXNrb25jZS52MS5HZXRTdGF0c1Jlc3BvbnNlLlRhbGxpZXNFbnRyeRIOCgZzdG9yZXMYByABKAQSEAoIcmVmdXNhbHMYCCABKAQSDwoHY29tbWl0cxgJIAEoBBIPCgdlbnRyaWVzGAogASgEEhMKC3N0b3JlX2J5dGVzGAsgASgEEhkKEXN0b3JlX2xpbWl0X2J5dGVzGAwgASgEEhQKDHNoYWRvd19hZ3JlZRgNIAEoBBIXCg9zaGFkb3dfZGlzYWdyZWUYDiABKAQSFQoIaGl0X3JhdGUYDyABKAFIAIgBARIpCgZ1cHRpbWUYECABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aLgoMVGFsbGllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAFCCwoJX2hpdF9yYXRlIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IqsBChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRISCgprZXlfc2NoZW1hGAIgASgJEiYKBXJ1bGVzGAMgAygLMhcuYXNrb25jZS52MS5SdWxlU3VtbWFyeRIuCgllbWJlZGRlcnMYBCADKAsyGy5hc2tvbmNlLnYxLkVtYmVkZGVyU3VtbWFyeRIVCg1zdG9yZV9zZXJ2aW5nGAUgASgIIocBCgtSdWxlU3VtbWFyeRIKCgJpZBgBIAEoCRIMCgRtb2RlGAIgASgJEicKCHN0cmF0ZWd5GAMgAygOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQSDQoFc2NvcGUYBCADKAkSJgoDdHRsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlYKD0VtYmVkZGVyU3VtbWFyeRIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSEgoKZGltZW5zaW9ucxgDIAEoDRITCgtmaW5nZXJwcmludBgEIAEoCSJlCg5FeHBsYWluUmVxdWVzdBIpCgZsb29rdXAYASABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QSKAoFb3RoZXIYAiABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QiqgMKD0V4cGxhaW5SZXNwb25zZRImCghkZWNpc2lvbhgBIAEoCzIULmFza29uY2UudjEuRGVjaXNpb24SKwoLZGlmZmVyZW5jZXMYAiADKAsyFi5hc2tvbmNlLnYxLkRpZmZlcmVuY2USLAoGbG9va3VwGAMgASgLMhwuYXNrb25jZS52MS5FeHBsYWluZWRSZXF1ZXN0EisKBW90aGVyGAQgASgLMhwuYXNrb25jZS52MS5FeHBsYWluZWRSZXF1ZXN0EicKBGtleXMYBSADKAsyGS5hc2tvbmNlLnYxLktleUNvbXBhcmlzb24SLAoLd2hlcmVhYm91dHMYBiADKAsyFy5hc2tvbmNlLnYxLldoZXJlYWJvdXRzEikKBXNjb3BlGAcgASgLMhouYXNrb25jZS52MS5FeHBsYWluZWRTY29wZRInCgduZWFyZXN0GAggAygLMhYuYXNrb25jZS52MS5OZWFyQW5zd2VyEg8KB3N1bW1hcnkYCSABKAkSHAoUZGlmZmVyZW5jZXNfbGVmdF9vdXQYCiABKAgSDQoFZ3VhcmQYCyABKAkipAEKEEV4cGxhaW5lZFJlcXVlc3QSDwoHcnVsZV9pZBgBIAEoCRIvCg1ieXBhc3NfcmVhc29uGAIgASgOMhguYXNrb25jZS52MS5CeXBhc3NSZWFzb24SIQoGY2F1c2VzGAMgAygLMhEuYXNrb25jZS52MS5DYXVzZRIrCgdza2lwcGVkGAQgAygLMhouYXNrb25jZS52MS5Ta2lwcGVkTWF0Y2hlciIqCgVDYXVzZRIMCgRwYXRoGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJImkKCkRpZmZlcmVuY2USDwoHc2VnbWVudBgBIAEoCRIMCgRwYXRoGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEicKCG1hdGNoZXJzGAQgAygOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQiWgoNS2V5Q29tcGFyaXNvbhImCgdtYXRjaGVyGAEgASgOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQSDAoEc2FtZRgCIAEoCBITCgtkZXNjcmlwdGlvbhgDIAEoCSLeAQoLV2hlcmVhYm91dHMSJgoHbWF0Y2hlchgBIAEoDjIVLmFza29uY2UudjEuTWF0Y2hLaW5kEhAKCGVudHJ5X2lkGAIgASgJEiMKBGZhdGUYAyABKA4yFS5hc2tvbmNlLnYxLkVudHJ5RmF0ZRIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg5yZWZ1c2FsX3JlYXNvbhgFIAEoDjIZLmFza29uY2UudjEuUmVmdXNhbFJlYXNvbhITCgtkZXNjcmlwdGlvbhgGIAEoCSKaAQoORXhwbGFpbmVkU2NvcGUSDAoEZGltcxgBIAMoCRIRCgluYW1lc3BhY2UYAiABKAgSDwoHYW5zd2VycxgDIAEoBBIPCgdib3VuZGVkGAQgASgIEi4KCmxhc3RfcHVyZ2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWxhc3RfcHVyZ2Vfb2YYBiABKAki+QEKCk5lYXJBbnN3ZXISKAoHZW50cmllcxgBIAMoCzIXLmFza29uY2UudjEuU3RvcmVkRW50cnkSDwoHcnVsZV9pZBgCIAEoCRIuCgpzdG9yZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWdyZWVpbmcYBSABKA0SKwoLZGlmZmVyZW5jZXMYBiADKAsyFi5hc2tvbmNlLnYxLkRpZmZlcmVuY2USEAoIY29tcGFyZWQYByABKAgqywEKCUVudHJ5RmF0ZRIaChZFTlRSWV9GQVRFX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfRkFURV9MSVZFEAESFgoSRU5UUllfRkFURV9FWFBJUkVEEAISFgoSRU5UUllfRkFURV9FVklDVEVEEAMSFQoRRU5UUllfRkFURV9QVVJHRUQQBBIWChJFTlRSWV9GQVRFX0RFTEVURUQQBRIWChJFTlRSWV9GQVRFX1JFRlVTRUQQBhIWChJFTlRSWV9GQVRFX1VOS05PV04QBzLEAwoMQWRtaW5TZXJ2aWNlEkUKCEdldEVudHJ5EhsuYXNrb25jZS52MS5HZXRFbnRyeVJlcXVlc3QaHC5hc2tvbmNlLnYxLkdldEVudHJ5UmVzcG9uc2USTgoLRGVsZXRlRW50cnkSHi5hc2tvbmNlLnYxLkRlbGV0ZUVudHJ5UmVxdWVzdBofLmFza29uY2UudjEuRGVsZXRlRW50cnlSZXNwb25zZRI8CgVQdXJnZRIYLmFza29uY2UudjEuUHVyZ2VSZXF1ZXN0GhkuYXNrb25jZS52MS5QdXJnZVJlc3BvbnNlEkUKCEdldFN0YXRzEhsuYXNrb25jZS52MS5HZXRTdGF0c1JlcXVlc3QaHC5hc2tvbmNlLnYxLkdldFN0YXRzUmVzcG9uc2USVAoNR2V0U2VydmVySW5mbxIgLmFza29uY2UudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIS5hc2tvbmNlLnYxLkdldFNlcnZlckluZm9SZXNwb25zZRJCCgdFeHBsYWluEhouYXNrb25jZS52MS5FeHBsYWluUmVxdWVzdBobLmFza29uY2UudjEuRXhwbGFpblJlc3BvbnNlQj9aPWdpdGh1Yi5jb20vYXNrb25jZS9hc2tvbmNlL2NsaWVudC9nby9nZW4vYXNrb25jZS92MTthc2tvbmNldjFiBnByb3RvMw", [file_askonce_v1_decision, file_askonce_v1_decision_service, file_askonce_v1_descriptor, file_askonce_v1_reason, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Ch5hc2tvbmNlL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SCmFza29uY2UudjEiIwoPR2V0RW50cnlSZXF1ZXN0EhAKCGVudHJ5X2lkGAEgASgJIoIBChBHZXRFbnRyeVJlc3BvbnNlEiMKBGtpbmQYASABKA4yFS5hc2tvbmNlLnYxLk1hdGNoS2luZBIkCgVlbnRyeRgCIAEoCzIVLmFza29uY2UudjEuQ2FuZGlkYXRlEg8KB3J1bGVfaWQYAyABKAkSEgoKYm9keV9ieXRlcxgEIAEoBCImChJEZWxldGVFbnRyeVJlcXVlc3QSEAoIZW50cnlfaWQYASABKAkiPwoTRGVsZXRlRW50cnlSZXNwb25zZRIoCgdlbnRyaWVzGAEgAygLMhcuYXNrb25jZS52MS5TdG9yZWRFbnRyeSInCghEaW1WYWx1ZRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIkIKCUZ1bGxTY29wZRIiCgRkaW1zGAEgAygLMhQuYXNrb25jZS52MS5EaW1WYWx1ZRIRCgluYW1lc3BhY2UYAiABKAkiDAoKRXZlcnl0aGluZyLJAQoMUHVyZ2VSZXF1ZXN0EiwKCmV2ZXJ5dGhpbmcYASABKAsyFi5hc2tvbmNlLnYxLkV2ZXJ5dGhpbmdIABIjCgNkaW0YAiABKAsyFC5hc2tvbmNlLnYxLkRpbVZhbHVlSAASIwoFbW9kZWwYAyABKAsyEi5hc2tvbmNlLnYxLlRhcmdldEgAEiYKBXNjb3BlGAQgASgLMhUuYXNrb25jZS52MS5GdWxsU2NvcGVIABIPCgdkcnlfcnVuGAUgASgIQggKBnRhcmdldCKBAQoNUHVyZ2VSZXNwb25zZRIPCgdlbnRyaWVzGAEgASgEEhcKD3VuY292ZXJlZF9ydWxlcxgCIAMoCRIwCgxyb3dzX2dvbmVfYnkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGVudHJpZXNfbGVmdBgEIAEoBCJNCg9HZXRTdGF0c1JlcXVlc3QSDwoHcnVsZV9pZBgBIAEoCRIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAixwYKEEdldFN0YXRzUmVzcG9uc2USEQoJZGVjaXNpb25zGAEgASgEEgwKBGhpdHMYAiABKAQSDgoGbWlzc2VzGAMgASgEEhAKCGJ5cGFzc2VzGAQgASgEEhEKCXJlZnJlc2hlcxgFIAEoBBI6Cgd0YWxsaWVzGAYgAygLMikuYXNrb25jZS52MS5HZXRTdGF0c1Jlc3BvbnNlLlRhbGxpZXNFbnRyeRIOCgZzdG9yZXMYByABKAQSEAoIcmVmdXNhbHMYCCABKAQSDwoHY29tbWl0cxgJIAEoBBIPCgdlbnRyaWVzGAogASgEEhMKC3N0b3JlX2J5dGVzGAsgASgEEhkKEXN0b3JlX2xpbWl0X2J5dGVzGAwgASgEEhQKDHNoYWRvd19hZ3JlZRgNIAEoBBIXCg9zaGFkb3dfZGlzYWdyZWUYDiABKAQSFQoIaGl0X3JhdGUYDyABKAFIAIgBARIpCgZ1cHRpbWUYECABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMQoNY291bnRlZF9zaW5jZRgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc3RhbGVfaGl0cxgSIAEoBBIWCg5jb2xsYXBzZWRfaGl0cxgTIAEoBBIRCglldmljdGlvbnMYFCABKAQSEgoKcGFydGl0aW9ucxgVIAEoBBIoCgtoaXRfbGF0ZW5jeRgWIAEoCzITLmFza29uY2UudjEuTGF0ZW5jeRIpCgxtaXNzX2xhdGVuY3kYFyABKAsyEy5hc2tvbmNlLnYxLkxhdGVuY3kSEgoKZW1iZWRkaW5ncxgYIAEoBBIbCg5lbWJlZF9jb3N0X3VzZBgZIAEoAUgBiAEBEh0KEGNvc3RfYXZvaWRlZF91c2QYGiABKAFIAogBARIVCg11bnByaWNlZF9oaXRzGBsgASgEEhUKDWNhbGxzX2F2b2lkZWQYHCABKAQaLgoMVGFsbGllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAFCCwoJX2hpdF9yYXRlQhEKD19lbWJlZF9jb3N0X3VzZEITChFfY29zdF9hdm9pZGVkX3VzZCK5AQoHTGF0ZW5jeRINCgVjb3VudBgBIAEoBBInCgRtZWFuGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKA3A1MBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhImCgNwOTUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJgoDcDk5GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IqsBChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRISCgprZXlfc2NoZW1hGAIgASgJEiYKBXJ1bGVzGAMgAygLMhcuYXNrb25jZS52MS5SdWxlU3VtbWFyeRIuCgllbWJlZGRlcnMYBCADKAsyGy5hc2tvbmNlLnYxLkVtYmVkZGVyU3VtbWFyeRIVCg1zdG9yZV9zZXJ2aW5nGAUgASgIIocBCgtSdWxlU3VtbWFyeRIKCgJpZBgBIAEoCRIMCgRtb2RlGAIgASgJEicKCHN0cmF0ZWd5GAMgAygOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQSDQoFc2NvcGUYBCADKAkSJgoDdHRsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlYKD0VtYmVkZGVyU3VtbWFyeRIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSEgoKZGltZW5zaW9ucxgDIAEoDRITCgtmaW5nZXJwcmludBgEIAEoCSJlCg5FeHBsYWluUmVxdWVzdBIpCgZsb29rdXAYASABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QSKAoFb3RoZXIYAiABKAsyGS5hc2tvbmNlLnYxLkxvb2t1cFJlcXVlc3QiqgMKD0V4cGxhaW5SZXNwb25zZRImCghkZWNpc2lvbhgBIAEoCzIULmFza29uY2UudjEuRGVjaXNpb24SKwoLZGlmZmVyZW5jZXMYAiADKAsyFi5hc2tvbmNlLnYxLkRpZmZlcmVuY2USLAoGbG9va3VwGAMgASgLMhwuYXNrb25jZS52MS5FeHBsYWluZWRSZXF1ZXN0EisKBW90aGVyGAQgASgLMhwuYXNrb25jZS52MS5FeHBsYWluZWRSZXF1ZXN0EicKBGtleXMYBSADKAsyGS5hc2tvbmNlLnYxLktleUNvbXBhcmlzb24SLAoLd2hlcmVhYm91dHMYBiADKAsyFy5hc2tvbmNlLnYxLldoZXJlYWJvdXRzEikKBXNjb3BlGAcgASgLMhouYXNrb25jZS52MS5FeHBsYWluZWRTY29wZRInCgduZWFyZXN0GAggAygLMhYuYXNrb25jZS52MS5OZWFyQW5zd2VyEg8KB3N1bW1hcnkYCSABKAkSHAoUZGlmZmVyZW5jZXNfbGVmdF9vdXQYCiABKAgSDQoFZ3VhcmQYCyABKAkipAEKEEV4cGxhaW5lZFJlcXVlc3QSDwoHcnVsZV9pZBgBIAEoCRIvCg1ieXBhc3NfcmVhc29uGAIgASgOMhguYXNrb25jZS52MS5CeXBhc3NSZWFzb24SIQoGY2F1c2VzGAMgAygLMhEuYXNrb25jZS52MS5DYXVzZRIrCgdza2lwcGVkGAQgAygLMhouYXNrb25jZS52MS5Ta2lwcGVkTWF0Y2hlciIqCgVDYXVzZRIMCgRwYXRoGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJImkKCkRpZmZlcmVuY2USDwoHc2VnbWVudBgBIAEoCRIMCgRwYXRoGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEicKCG1hdGNoZXJzGAQgAygOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQiWgoNS2V5Q29tcGFyaXNvbhImCgdtYXRjaGVyGAEgASgOMhUuYXNrb25jZS52MS5NYXRjaEtpbmQSDAoEc2FtZRgCIAEoCBITCgtkZXNjcmlwdGlvbhgDIAEoCSLeAQoLV2hlcmVhYm91dHMSJgoHbWF0Y2hlchgBIAEoDjIVLmFza29uY2UudjEuTWF0Y2hLaW5kEhAKCGVudHJ5X2lkGAIgASgJEiMKBGZhdGUYAyABKA4yFS5hc2tvbmNlLnYxLkVudHJ5RmF0ZRIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg5yZWZ1c2FsX3JlYXNvbhgFIAEoDjIZLmFza29uY2UudjEuUmVmdXNhbFJlYXNvbhITCgtkZXNjcmlwdGlvbhgGIAEoCSKaAQoORXhwbGFpbmVkU2NvcGUSDAoEZGltcxgBIAMoCRIRCgluYW1lc3BhY2UYAiABKAgSDwoHYW5zd2VycxgDIAEoBBIPCgdib3VuZGVkGAQgASgIEi4KCmxhc3RfcHVyZ2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWxhc3RfcHVyZ2Vfb2YYBiABKAki+QEKCk5lYXJBbnN3ZXISKAoHZW50cmllcxgBIAMoCzIXLmFza29uY2UudjEuU3RvcmVkRW50cnkSDwoHcnVsZV9pZBgCIAEoCRIuCgpzdG9yZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWdyZWVpbmcYBSABKA0SKwoLZGlmZmVyZW5jZXMYBiADKAsyFi5hc2tvbmNlLnYxLkRpZmZlcmVuY2USEAoIY29tcGFyZWQYByABKAgqywEKCUVudHJ5RmF0ZRIaChZFTlRSWV9GQVRFX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfRkFURV9MSVZFEAESFgoSRU5UUllfRkFURV9FWFBJUkVEEAISFgoSRU5UUllfRkFURV9FVklDVEVEEAMSFQoRRU5UUllfRkFURV9QVVJHRUQQBBIWChJFTlRSWV9GQVRFX0RFTEVURUQQBRIWChJFTlRSWV9GQVRFX1JFRlVTRUQQBhIWChJFTlRSWV9GQVRFX1VOS05PV04QBzLEAwoMQWRtaW5TZXJ2aWNlEkUKCEdldEVudHJ5EhsuYXNrb25jZS52MS5HZXRFbnRyeVJlcXVlc3QaHC5hc2tvbmNlLnYxLkdldEVudHJ5UmVzcG9uc2USTgoLRGVsZXRlRW50cnkSHi5hc2tvbmNlLnYxLkRlbGV0ZUVudHJ5UmVxdWVzdBofLmFza29uY2UudjEuRGVsZXRlRW50cnlSZXNwb25zZRI8CgVQdXJnZRIYLmFza29uY2UudjEuUHVyZ2VSZXF1ZXN0GhkuYXNrb25jZS52MS5QdXJnZVJlc3BvbnNlEkUKCEdldFN0YXRzEhsuYXNrb25jZS52MS5HZXRTdGF0c1JlcXVlc3QaHC5hc2tvbmNlLnYxLkdldFN0YXRzUmVzcG9uc2USVAoNR2V0U2VydmVySW5mbxIgLmFza29uY2UudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIS5hc2tvbmNlLnYxLkdldFNlcnZlckluZm9SZXNwb25zZRJCCgdFeHBsYWluEhouYXNrb25jZS52MS5FeHBsYWluUmVxdWVzdBobLmFza29uY2UudjEuRXhwbGFpblJlc3BvbnNlQj9aPWdpdGh1Yi5jb20vYXNrb25jZS9hc2tvbmNlL2NsaWVudC9nby9nZW4vYXNrb25jZS92MTthc2tvbmNldjFiBnByb3RvMw", [file_askonce_v1_decision, file_askonce_v1_decision_service, file_askonce_v1_descriptor, file_askonce_v1_reason, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * GetEntryRequest names an entry.
@@ -316,7 +316,8 @@ export type GetStatsRequest = Message<"askonce.v1.GetStatsRequest"> & {
   ruleId: string;
 
   /**
-   * Restricts the counts to the time since then. Absent: since the process started.
+   * Restricts the counts to the hour of this time and those after it, of this server and those before it on the same
+   * store. Absent: counts since the server started.
    *
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
@@ -402,7 +403,7 @@ export type GetStatsResponse = Message<"askonce.v1.GetStatsResponse"> & {
   commits: bigint;
 
   /**
-   * Counts entries in the store, those that wait for removal included.
+   * Counts entries in the store, those that wait for removal included; with `rule_id` about those of the rule.
    *
    * @generated from field: uint64 entries = 10;
    */
@@ -444,11 +445,96 @@ export type GetStatsResponse = Message<"askonce.v1.GetStatsResponse"> & {
   hitRate?: number | undefined;
 
   /**
-   * Is how long the process has been running.
+   * Is how long the server has been running.
    *
    * @generated from field: google.protobuf.Duration uptime = 16;
    */
   uptime?: Duration | undefined;
+
+  /**
+   * Is when the counts begin: the start of the server, or of an hour. Counts are kept for 30 days.
+   *
+   * @generated from field: google.protobuf.Timestamp counted_since = 17;
+   */
+  countedSince?: Timestamp | undefined;
+
+  /**
+   * Counts hits whose ttl was over.
+   *
+   * @generated from field: uint64 stale_hits = 18;
+   */
+  staleHits: bigint;
+
+  /**
+   * Counts hits of callers that waited for another's answer.
+   *
+   * @generated from field: uint64 collapsed_hits = 19;
+   */
+  collapsedHits: bigint;
+
+  /**
+   * Counts Stores that were removed to make room. Of all rules.
+   *
+   * @generated from field: uint64 evictions = 20;
+   */
+  evictions: bigint;
+
+  /**
+   * Counts partitions of the semantic matcher in the store.
+   *
+   * @generated from field: uint64 partitions = 21;
+   */
+  partitions: bigint;
+
+  /**
+   * Says how long hits took. Absent before the first.
+   *
+   * @generated from field: askonce.v1.Latency hit_latency = 22;
+   */
+  hitLatency?: Latency | undefined;
+
+  /**
+   * Says how long misses took, what callers waited for others included. Absent before the first.
+   *
+   * @generated from field: askonce.v1.Latency miss_latency = 23;
+   */
+  missLatency?: Latency | undefined;
+
+  /**
+   * Counts texts that were embedded. Of all rules.
+   *
+   * @generated from field: uint64 embeddings = 24;
+   */
+  embeddings: bigint;
+
+  /**
+   * Is what embedding cost, in US dollars. Absent where nothing is known of it.
+   *
+   * @generated from field: optional double embed_cost_usd = 25;
+   */
+  embedCostUsd?: number | undefined;
+
+  /**
+   * Is what hits avoided, in US dollars, where the cost of the stored answer is known. Absent where no cost is
+   * known: unknown is not zero.
+   *
+   * @generated from field: optional double cost_avoided_usd = 26;
+   */
+  costAvoidedUsd?: number | undefined;
+
+  /**
+   * Counts hits that `cost_avoided_usd` does not cover: the answer's cost is unknown, or the hit is a semantic one.
+   *
+   * @generated from field: uint64 unpriced_hits = 27;
+   */
+  unpricedHits: bigint;
+
+  /**
+   * Counts calls to providers that were not made: every hit is one.
+   *
+   * @generated from field: uint64 calls_avoided = 28;
+   */
+  callsAvoided: bigint;
 };
 
 /**
@@ -457,6 +543,55 @@ export type GetStatsResponse = Message<"askonce.v1.GetStatsResponse"> & {
  */
 export const GetStatsResponseSchema: GenMessage<GetStatsResponse> = /*@__PURE__*/
   messageDesc(file_askonce_v1_admin_service, 10);
+
+/**
+ * Latency says how long calls took inside the server. A percentile is the upper end of the bucket that it lies in.
+ *
+ * @generated from message askonce.v1.Latency
+ */
+export type Latency = Message<"askonce.v1.Latency"> & {
+  /**
+   * Counts the calls.
+   *
+   * @generated from field: uint64 count = 1;
+   */
+  count: bigint;
+
+  /**
+   * Is the mean.
+   *
+   * @generated from field: google.protobuf.Duration mean = 2;
+   */
+  mean?: Duration | undefined;
+
+  /**
+   * Is what half of the calls took at most.
+   *
+   * @generated from field: google.protobuf.Duration p50 = 3;
+   */
+  p50?: Duration | undefined;
+
+  /**
+   * Is what 95 of 100 calls took at most.
+   *
+   * @generated from field: google.protobuf.Duration p95 = 4;
+   */
+  p95?: Duration | undefined;
+
+  /**
+   * Is what 99 of 100 calls took at most.
+   *
+   * @generated from field: google.protobuf.Duration p99 = 5;
+   */
+  p99?: Duration | undefined;
+};
+
+/**
+ * Describes the message askonce.v1.Latency.
+ * Use `create(LatencySchema)` to create a new message.
+ */
+export const LatencySchema: GenMessage<Latency> = /*@__PURE__*/
+  messageDesc(file_askonce_v1_admin_service, 11);
 
 /**
  * GetServerInfoRequest asks what the server is.
@@ -471,7 +606,7 @@ export type GetServerInfoRequest = Message<"askonce.v1.GetServerInfoRequest"> & 
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 11);
+  messageDesc(file_askonce_v1_admin_service, 12);
 
 /**
  * GetServerInfoResponse says what the server is.
@@ -520,7 +655,7 @@ export type GetServerInfoResponse = Message<"askonce.v1.GetServerInfoResponse"> 
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 12);
+  messageDesc(file_askonce_v1_admin_service, 13);
 
 /**
  * RuleSummary describes a rule.
@@ -569,7 +704,7 @@ export type RuleSummary = Message<"askonce.v1.RuleSummary"> & {
  * Use `create(RuleSummarySchema)` to create a new message.
  */
 export const RuleSummarySchema: GenMessage<RuleSummary> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 13);
+  messageDesc(file_askonce_v1_admin_service, 14);
 
 /**
  * EmbedderSummary describes an embedder.
@@ -611,7 +746,7 @@ export type EmbedderSummary = Message<"askonce.v1.EmbedderSummary"> & {
  * Use `create(EmbedderSummarySchema)` to create a new message.
  */
 export const EmbedderSummarySchema: GenMessage<EmbedderSummary> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 14);
+  messageDesc(file_askonce_v1_admin_service, 15);
 
 /**
  * ExplainRequest asks why a request did or did not hit.
@@ -639,7 +774,7 @@ export type ExplainRequest = Message<"askonce.v1.ExplainRequest"> & {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 15);
+  messageDesc(file_askonce_v1_admin_service, 16);
 
 /**
  * ExplainResponse says what differs. It shows short pieces of the requests that it was sent, never a scope or header
@@ -733,7 +868,7 @@ export type ExplainResponse = Message<"askonce.v1.ExplainResponse"> & {
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 16);
+  messageDesc(file_askonce_v1_admin_service, 17);
 
 /**
  * ExplainedRequest describes one request by itself.
@@ -775,7 +910,7 @@ export type ExplainedRequest = Message<"askonce.v1.ExplainedRequest"> & {
  * Use `create(ExplainedRequestSchema)` to create a new message.
  */
 export const ExplainedRequestSchema: GenMessage<ExplainedRequest> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 17);
+  messageDesc(file_askonce_v1_admin_service, 18);
 
 /**
  * Cause names what a bypass is due to.
@@ -803,7 +938,7 @@ export type Cause = Message<"askonce.v1.Cause"> & {
  * Use `create(CauseSchema)` to create a new message.
  */
 export const CauseSchema: GenMessage<Cause> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 18);
+  messageDesc(file_askonce_v1_admin_service, 19);
 
 /**
  * Difference is one thing that differs.
@@ -845,7 +980,7 @@ export type Difference = Message<"askonce.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 19);
+  messageDesc(file_askonce_v1_admin_service, 20);
 
 /**
  * KeyComparison compares the keys of two requests for one matcher.
@@ -880,7 +1015,7 @@ export type KeyComparison = Message<"askonce.v1.KeyComparison"> & {
  * Use `create(KeyComparisonSchema)` to create a new message.
  */
 export const KeyComparisonSchema: GenMessage<KeyComparison> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 20);
+  messageDesc(file_askonce_v1_admin_service, 21);
 
 /**
  * Whereabouts says what became of the entry that a request would have found.
@@ -936,7 +1071,7 @@ export type Whereabouts = Message<"askonce.v1.Whereabouts"> & {
  * Use `create(WhereaboutsSchema)` to create a new message.
  */
 export const WhereaboutsSchema: GenMessage<Whereabouts> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 21);
+  messageDesc(file_askonce_v1_admin_service, 22);
 
 /**
  * ExplainedScope describes what is stored in a scope.
@@ -992,7 +1127,7 @@ export type ExplainedScope = Message<"askonce.v1.ExplainedScope"> & {
  * Use `create(ExplainedScopeSchema)` to create a new message.
  */
 export const ExplainedScopeSchema: GenMessage<ExplainedScope> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 22);
+  messageDesc(file_askonce_v1_admin_service, 23);
 
 /**
  * NearAnswer is a stored answer that agrees with the request in most segments.
@@ -1055,7 +1190,7 @@ export type NearAnswer = Message<"askonce.v1.NearAnswer"> & {
  * Use `create(NearAnswerSchema)` to create a new message.
  */
 export const NearAnswerSchema: GenMessage<NearAnswer> = /*@__PURE__*/
-  messageDesc(file_askonce_v1_admin_service, 23);
+  messageDesc(file_askonce_v1_admin_service, 24);
 
 /**
  * EntryFate says what became of an entry.
