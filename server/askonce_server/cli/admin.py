@@ -67,7 +67,7 @@ def send(method: str, request: Message, show: Callable[[Any], None], talk: Talk,
     token = os.environ.get(token_env, "")
     metadata = [("authorization", f"Bearer {token}")] if token else []
     seconds = talk.timeout.total_seconds()
-    with channel_to(str(talk.target)) as (address, channel):
+    with channel_to(str(talk.target), talk.tls) as (address, channel):
         send = getattr(AdminServiceStub(channel), method)  # type: ignore[no-untyped-call]
         answer = call(address, lambda: send(request, timeout=seconds, metadata=metadata))
     (show_json if talk.as_json else show)(answer)

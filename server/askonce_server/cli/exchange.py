@@ -40,7 +40,7 @@ def lookup(file: str, said: Said, wishes: Wishes, talk: Talk) -> int:
         controls=controls, omit_body=wishes.omit_body, trace=wishes.trace, anchor=wishes.anchor
     )
     request.descriptor.CopyFrom(descriptor(read(file), said))
-    with decisions(talk.target) as (address, stub):
+    with decisions(talk) as (address, stub):
         reply = call(address, lambda: stub.Lookup(request, timeout=talk.timeout.total_seconds()))
     decision = reply.decision
     if wishes.fill_token_out is not None:
@@ -63,7 +63,7 @@ def store(source: Source, answered: Answered, talk: Talk) -> int:
     request.response.CopyFrom(_response(read(answered.body), answered))
     if answered.ttl is not None:
         request.ttl.FromTimedelta(answered.ttl)
-    with decisions(talk.target) as (address, stub):
+    with decisions(talk) as (address, stub):
         stored = call(address, lambda: stub.Store(request, timeout=talk.timeout.total_seconds()))
     (show_json if talk.as_json else show_stored)(stored)
     return 0 if stored.outcome == STORE_OUTCOME_STORED else 1

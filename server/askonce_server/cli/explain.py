@@ -12,7 +12,7 @@ from askonce_server.cli import options
 from askonce_server.cli.explain_key import WithMaterial, explain_key
 from askonce_server.cli.failure import misused
 from askonce_server.cli.operate import TOKEN_ENV, AsJson, Timeout, TokenEnv
-from askonce_server.cli.said import Said, Talk, pairs, time
+from askonce_server.cli.said import Said, Talk, pairs, time, tls_of
 
 First = Annotated[str, typer.Argument(help=options.REQUEST, metavar="A.json")]
 Second = Annotated[
@@ -54,6 +54,10 @@ def explain(  # noqa: PLR0913 - typer makes an option of each parameter
     namespace: options.Namespace = "",
     material: WithMaterial = True,
     token_env: TokenEnv = TOKEN_ENV,
+    tls_ca: options.TlsCa = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
+    tls_server_name: options.TlsServerName = "",
     timeout: Timeout = "30s",
     as_json: AsJson = False,
 ) -> int:
@@ -105,7 +109,8 @@ def explain(  # noqa: PLR0913 - typer makes an option of each parameter
         attributes=pairs("--attribute", attribute),
         personalized=personalized,
     )
-    talk = Talk(target=admin, timeout=time("--timeout", timeout), as_json=as_json)
+    tls = tls_of(ca=tls_ca, cert=tls_cert, key=tls_key, server_name=tls_server_name)
+    talk = Talk(target=admin, timeout=time("--timeout", timeout), as_json=as_json, tls=tls)
     from askonce_server.cli import explain_report  # noqa: PLC0415 - heavy, and other commands need none
 
     wanted = explain_report.wanted(first, second, said, namespace)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from askonce_server.cli import options
-from askonce_server.cli.said import STANDARD_STREAM, Said, Talk, Wishes, pairs, time, times
+from askonce_server.cli.said import STANDARD_STREAM, Said, Talk, Wishes, pairs, time, times, tls_of
 
 BodyOut = Annotated[
     str | None,
@@ -42,6 +42,10 @@ def lookup(  # noqa: PLR0913 - typer makes an option of each parameter
     trace: options.Trace = False,
     anchor: options.Anchor = False,
     target: options.Target = None,
+    tls_ca: options.TlsCa = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
+    tls_server_name: options.TlsServerName = "",
     timeout: options.Timeout = "5s",
     as_json: options.AsJson = False,
 ) -> int:
@@ -80,7 +84,8 @@ def lookup(  # noqa: PLR0913 - typer makes an option of each parameter
         body_out=body_out,
         fill_token_out=fill_token_out,
     )
-    talk = Talk(target=target, timeout=time("--timeout", timeout), as_json=as_json)
+    tls = tls_of(ca=tls_ca, cert=tls_cert, key=tls_key, server_name=tls_server_name)
+    talk = Talk(target=target, timeout=time("--timeout", timeout), as_json=as_json, tls=tls)
     from askonce_server.cli import exchange  # noqa: PLC0415 - grpc is heavy, and other commands need none
 
     return exchange.lookup(file, said, wishes, talk)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from askonce_server.cli import options
 from askonce_server.cli.failure import Failed
-from askonce_server.cli.said import Talk, time
+from askonce_server.cli.said import Talk, Tls, time, tls_of
 
 AdminTarget = Annotated[
     str,
@@ -51,6 +52,10 @@ def purge(  # noqa: PLR0913 - typer makes an option of each parameter
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and purge nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before purging everything.")] = False,
     token_env: TokenEnv = TOKEN_ENV,
+    tls_ca: options.TlsCa = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
+    tls_server_name: options.TlsServerName = "",
     timeout: Timeout = "10s",
     as_json: AsJson = False,
 ) -> int:
@@ -73,14 +78,19 @@ def purge(  # noqa: PLR0913 - typer makes an option of each parameter
     )
     if everything and not (dry_run or yes):
         _confirm()
-    return service.purge(request, _talk(admin, timeout, as_json=as_json), token_env=token_env)
+    tls = tls_of(ca=tls_ca, cert=tls_cert, key=tls_key, server_name=tls_server_name)
+    return service.purge(request, _talk(admin, timeout, tls, as_json=as_json), token_env=token_env)
 
 
-def delete(
+def delete(  # noqa: PLR0913 - typer makes an option of each parameter
     entry_id: EntryId,
     *,
     admin: AdminTarget,
     token_env: TokenEnv = TOKEN_ENV,
+    tls_ca: options.TlsCa = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
+    tls_server_name: options.TlsServerName = "",
     timeout: Timeout = "10s",
     as_json: AsJson = False,
 ) -> int:
@@ -90,14 +100,19 @@ def delete(
     """
     from askonce_server.cli import admin as service
 
-    return service.delete(entry_id, _talk(admin, timeout, as_json=as_json), token_env=token_env)
+    tls = tls_of(ca=tls_ca, cert=tls_cert, key=tls_key, server_name=tls_server_name)
+    return service.delete(entry_id, _talk(admin, timeout, tls, as_json=as_json), token_env=token_env)
 
 
-def entry(
+def entry(  # noqa: PLR0913 - typer makes an option of each parameter
     entry_id: EntryId,
     *,
     admin: AdminTarget,
     token_env: TokenEnv = TOKEN_ENV,
+    tls_ca: options.TlsCa = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
+    tls_server_name: options.TlsServerName = "",
     timeout: Timeout = "10s",
     as_json: AsJson = False,
 ) -> int:
@@ -107,7 +122,8 @@ def entry(
     """
     from askonce_server.cli import admin as service
 
-    return service.entry(entry_id, _talk(admin, timeout, as_json=as_json), token_env=token_env)
+    tls = tls_of(ca=tls_ca, cert=tls_cert, key=tls_key, server_name=tls_server_name)
+    return service.entry(entry_id, _talk(admin, timeout, tls, as_json=as_json), token_env=token_env)
 
 
 def _confirm() -> None:
@@ -120,5 +136,5 @@ def _confirm() -> None:
         raise Failed("nothing was purged: answer y, or give --yes where nobody can be asked")
 
 
-def _talk(admin: str, timeout: str, *, as_json: bool) -> Talk:
-    return Talk(target=admin, timeout=time("--timeout", timeout), as_json=as_json)
+def _talk(admin: str, timeout: str, tls: Tls | None, *, as_json: bool) -> Talk:
+    return Talk(target=admin, timeout=time("--timeout", timeout), as_json=as_json, tls=tls)

@@ -79,5 +79,15 @@ Target = Annotated[
         show_default=False,
     ),
 ]
+TlsCa = Annotated[
+    str | None,
+    _talking("Talk TLS to a server that these authorities vouch for, in PEM.", metavar="FILE"),
+]
+TlsCert = Annotated[str | None, _talking("The certificate to show, in PEM.", metavar="FILE")]
+TlsKey = Annotated[str | None, _talking("Its private key, in PEM.", metavar="FILE")]
+TlsServerName = Annotated[
+    str,
+    _talking("The name in the server's certificate; else the target's.", metavar="NAME", show_default=False),
+]
 Timeout = Annotated[str, _talking("How long to wait for the answer.")]
 AsJson = Annotated[bool, _talking("Print the message as JSON.", "--json")]

@@ -76,12 +76,34 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """The PEM files of a connection under TLS, and the name that the server's certificate must have."""
+
+    ca: str
+    cert: str | None
+    key: str | None
+    server_name: str
+    """Empty: the one in the target."""
+
+
+@dataclass(frozen=True, slots=True)
 class Talk:
     """Which server is asked, how long, and how its answer is shown."""
 
     target: str | None
     timeout: timedelta
     as_json: bool
+    tls: Tls | None
+    """None: in plain text."""
+
+
+def tls_of(*, ca: str | None, cert: str | None, key: str | None, server_name: str) -> Tls | None:
+    """Return what the options say of TLS, None when they say nothing. Raises Failed."""
+    if ca is None and (cert or key or server_name):
+        raise misused("--tls-cert, --tls-key and --tls-server-name go with --tls-ca")
+    if (cert is None) != (key is None):
+        raise misused("--tls-cert and --tls-key go together")
+    return None if ca is None else Tls(ca, cert, key, server_name)
 
 
 def pairs(option: str, given: list[str] | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ import typer
 
 from askonce_server.cli import options
 from askonce_server.cli.failure import misused
-from askonce_server.cli.said import STANDARD_STREAM, Answered, Said, Source, Talk, pairs, time, times
+from askonce_server.cli.said import STANDARD_STREAM, Answered, Said, Source, Talk, pairs, time, times, tls_of
 
 FillTokenFile = Annotated[
     str | None, typer.Option(help="A lookup's fill token in base64, instead of a request.", metavar="FILE")
@@ -43,6 +43,10 @@ def store(  # noqa: PLR0913 - typer makes an option of each parameter
     personalized: options.Personalized = False,
     namespace: options.Namespace = "",
     target: options.Target = None,
+    tls_ca: options.TlsCa = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
+    tls_server_name: options.TlsServerName = "",
     timeout: options.Timeout = "5s",
     as_json: options.AsJson = False,
 ) -> int:
@@ -87,7 +91,8 @@ def store(  # noqa: PLR0913 - typer makes an option of each parameter
         refused=refused,
         source_request_id=source_request_id,
     )
-    talk = Talk(target=target, timeout=time("--timeout", timeout), as_json=as_json)
+    tls = tls_of(ca=tls_ca, cert=tls_cert, key=tls_key, server_name=tls_server_name)
+    talk = Talk(target=target, timeout=time("--timeout", timeout), as_json=as_json, tls=tls)
     from askonce_server.cli import exchange  # noqa: PLC0415 - grpc is heavy, and other commands need none
 
     return exchange.store(source, answered, talk)

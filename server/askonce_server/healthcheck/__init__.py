@@ -14,23 +14,35 @@ import time
 
 from askonce_server.config.places import default_target
 
+TYPE_CHECKING = False  # `typing` is heavy, and type checkers know what this means
+if TYPE_CHECKING:
+    from askonce_server.healthcheck.tls import SecuredConnection
+
+    Connection = _socket.socket | SecuredConnection
+
 USAGE = """\
-Usage: askonce healthcheck [TARGET] [--service NAME] [--timeout SECONDS]
+Usage: askonce healthcheck [TARGET] [--service NAME] [--timeout SECONDS] [--tls-ca FILE ...]
 
 Asks the server at TARGET (unix:///path or host:port) whether it is serving, and exits with 0 if it is, with 1
 if not. Without TARGET it asks $ASKONCE_TARGET, else the socket in the user's folder if there is one, else
-127.0.0.1:50051. The connection is in plain text.
+127.0.0.1:50051. The connection is in plain text unless --tls-ca is given.
 
 Options:
-  --service NAME     ask for one service, such as askonce.store, instead of the server as a whole
-  --timeout SECONDS  give up after so long (default: 2)
+  --service NAME          ask for one service, such as askonce.store, instead of the server as a whole
+  --timeout SECONDS       give up after so long (default: 2)
+  --tls-ca FILE           talk TLS to a server that these authorities vouch for, in PEM
+  --tls-cert FILE         the certificate to show, in PEM
+  --tls-key FILE          its private key, in PEM
+  --tls-server-name NAME  the name in the server's certificate; else the target's
 
 Examples:
   askonce healthcheck
   askonce healthcheck unix:///run/askonce/askonce.sock
   askonce healthcheck 127.0.0.1:50051 --service askonce.store --timeout 0.5
+  askonce healthcheck 10.0.0.7:50051 --tls-ca ca.pem --tls-server-name askonce
 """
 
+TLS_OPTIONS = ("--tls-ca", "--tls-cert", "--tls-key", "--tls-server-name")
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
 END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
@@ -56,12 +68,12 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(USAGE)
         return 0
     try:
-        target, service, timeout = parse(arguments)
+        target, service, timeout, tls = parse(arguments)
     except Misused as error:
         sys.stderr.write(f"askonce healthcheck: {error}\n")
         return 2
     try:
-        status = check(target, service=service, timeout_seconds=timeout)
+        status = check(target, service=service, timeout_seconds=timeout, tls=tls)
     except NoAnswer as error:
         sys.stderr.write(f"{target}: {error}\n")
         return 1
@@ -70,9 +82,9 @@ def main(arguments: list[str]) -> int:
     return 0 if status == SERVING else 1
 
 
-def parse(arguments: list[str]) -> tuple[str, str, float]:
-    """Return target, service and timeout in seconds. Raises Misused."""
-    options = {"--service": "", "--timeout": "2"}
+def parse(arguments: list[str]) -> tuple[str, str, float, dict[str, str]]:
+    """Return target, service, timeout in seconds, and what is said of TLS, if anything. Raises Misused."""
+    options = {"--service": "", "--timeout": "2", **dict.fromkeys(TLS_OPTIONS, "")}
     targets = []
     rest = list(arguments)
     while rest:
@@ -95,20 +107,36 @@ def parse(arguments: list[str]) -> tuple[str, str, float]:
         timeout = 0
     if not 0 < timeout <= 3600:
         raise Misused("--timeout must be a number of seconds above 0")
-    return targets[0] if targets else default_target(os.environ), options["--service"], timeout
+    target = targets[0] if targets else default_target(os.environ)
+    return target, options["--service"], timeout, _tls(options, target)
 
 
-def check(target: str, *, service: str, timeout_seconds: float) -> int:
-    """Return the status that the server at `target` gives `service` (grpc.health.v1). Raises NoAnswer."""
+def _tls(options: dict[str, str], target: str) -> dict[str, str]:
+    tls = {name: options[name] for name in TLS_OPTIONS if options[name]}
+    if tls and "--tls-ca" not in tls:
+        raise Misused("--tls-cert, --tls-key and --tls-server-name go with --tls-ca")
+    if ("--tls-cert" in tls) != ("--tls-key" in tls):
+        raise Misused("--tls-cert and --tls-key go together")
+    if tls and target.startswith("unix:"):
+        raise Misused(f"{target} is a socket, which is served without TLS: leave --tls-ca out")
+    return tls
+
+
+def check(target: str, *, service: str, timeout_seconds: float, tls: dict[str, str] | None = None) -> int:
+    """Return the status that the server at `target` gives `service` (grpc.health.v1). Raises NoAnswer.
+
+    `tls` are options by name; without any the connection is in plain text.
+    """
     deadline = time.monotonic() + timeout_seconds
     try:
-        connection = _connect(target, deadline)
+        plain = _connect(target, deadline)
+        connection = _secured(plain, target, tls, deadline) if tls else plain
     except TimeoutError:
         raise NoAnswer(f"no connection within {timeout_seconds:g} s") from None
     except OSError as error:
         raise NoAnswer(f"cannot connect: {error.strerror or error}") from None
     try:
-        connection.sendall(_request(service))
+        connection.sendall(_request(service, b"https" if tls else b"http"))
         return _answer(connection, deadline)
     except TimeoutError:
         raise NoAnswer(f"no answer within {timeout_seconds:g} s") from None
@@ -116,6 +144,10 @@ def check(target: str, *, service: str, timeout_seconds: float) -> int:
         raise NoAnswer(f"the connection broke: {error.strerror or error}") from None
     finally:
         connection.close()
+
+
+class _Socket(_socket.socket):
+    """What TLS can be put on: that refers to it weakly, as is not possible with the class itself."""
 
 
 def _connect(target: str, deadline: float) -> _socket.socket:
@@ -135,7 +167,7 @@ def _connect(target: str, deadline: float) -> _socket.socket:
 
 
 def _dial(family: int, address: object, deadline: float) -> _socket.socket:
-    connection = _socket.socket(family, _socket.SOCK_STREAM)
+    connection = _Socket(family, _socket.SOCK_STREAM)
     try:
         connection.settimeout(_left(deadline))
         connection.connect(address)  # type: ignore[arg-type]
@@ -145,6 +177,26 @@ def _dial(family: int, address: object, deadline: float) -> _socket.socket:
     return connection
 
 
+def _secured(plain: _socket.socket, target: str, tls: dict[str, str], deadline: float) -> SecuredConnection:
+    from askonce_server.healthcheck import tls as module  # noqa: PLC0415 - others pay for none of it
+
+    try:
+        plain.settimeout(_left(deadline))
+        host = target.rpartition(":")[0].strip("[]")
+        return module.secured(
+            plain,
+            host=tls.get("--tls-server-name", host),
+            ca=tls["--tls-ca"],
+            pair=(tls["--tls-cert"], tls["--tls-key"]) if "--tls-cert" in tls else None,
+        )
+    except module.NotSecured as error:
+        plain.close()
+        raise NoAnswer(str(error)) from None
+    except BaseException:
+        plain.close()
+        raise
+
+
 def _left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
@@ -152,12 +204,12 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _request(service: str) -> bytes:
+def _request(service: str, scheme: bytes) -> bytes:
     """Return all that the client says: preface, settings, headers and the message."""
     name = os.fsencode(service)
     message = b"\x0a" + bytes([len(name)]) + name if name else b""
     # Fields of RFC 7541: indexed, then literals with an indexed name, then one with a name of its own.
-    fields = [b"\x83\x86"]  # :method POST, :scheme http
+    fields = [b"\x83", b"\x87" if scheme == b"https" else b"\x86"]  # :method POST, :scheme
     fields += [b"\x04", _text(b"/grpc.health.v1.Health/Check"), b"\x01", _text(b"localhost")]
     fields += [b"\x0f\x10", _text(b"application/grpc"), b"\x00", _text(b"te"), _text(b"trailers")]
     headers = b"".join(fields)
@@ -179,7 +231,7 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
-def _answer(connection: _socket.socket, deadline: float) -> int:
+def _answer(connection: Connection, deadline: float) -> int:
     """Read frames until the status is there. Raises NoAnswer, TimeoutError and OSError."""
     message = b""
     while True:
@@ -200,7 +252,7 @@ def _answer(connection: _socket.socket, deadline: float) -> int:
             connection.sendall(_frame(kind, ACK, 0, payload if kind == PING else b""))
 
 
-def _read(connection: _socket.socket, size: int, deadline: float) -> bytes:
+def _read(connection: Connection, size: int, deadline: float) -> bytes:
     data = b""
     while len(data) < size:
         connection.settimeout(_left(deadline))
