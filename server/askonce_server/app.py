@@ -56,6 +56,8 @@ from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.store import LocalLeases, Sweeper, open_leases
 from askonce_server.telemetry.logs import log_json_lines
+from askonce_server.watching import web_server
+from askonce_server.web.server import WebServer
 from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
@@ -93,7 +95,8 @@ class Sidecar:
         self._most_waiters = limits.waiters
         kept = assembly.keep(config, worker, pool=limits.pool, key=key)
         self.store = kept.store
-        tallies, faults = Tallies(None if worker is None else worker.tallies), FaultLog()
+        tallies = Tallies(None if worker is None else worker.tallies)
+        faults = self._faults = FaultLog()
         self._clock = kept.clock
         self._sweeper: Sweeper | None = None
         self._models = assembly.models(config, self.store, faults, tallies)
@@ -122,6 +125,7 @@ class Sidecar:
         self._admin = self._operators(shared, None if worker is None else worker.started)
         self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []
+        self.web: WebServer | None = None
 
     def _operators(self, shared: Shared, started: float | None) -> admin.AdminServicer:
         """Return what operators talk to; `started` is when the server did, if this is a worker of it."""
@@ -164,6 +168,8 @@ class Sidecar:
             one.start()
         self.health.store(problem=self.store.problem())
         self.health.serving()
+        if self.web is not None:
+            self.web.start()
         section = self._config.store
         folder = section.path if section.engine == "lmdb" else None
         self._sweeper = Sweeper(self.store, self._clock, folder=folder)
@@ -183,6 +189,14 @@ class Sidecar:
                 interceptors=_bearer(self._admin_token),
             )
             self._bind(admins, config.admin.listen, config.admin.tls)
+        self.web = web_server(
+            config,
+            keeper=self._keeper,
+            store=self.store,
+            health=self.health,
+            faults=self._faults,
+            shared=self._worker is not None,
+        )
 
     def reloading(self, file: ConfigFile | None) -> Reloading | None:
         """Return what takes over `file` when it is looked at."""
@@ -217,6 +231,8 @@ class Sidecar:
         for pool in self._pools:
             pool.shutdown(wait=False)
         self._models.close()
+        if self.web is not None:
+            self.web.close()
         self._keeper.close()
         if self._sweeper is not None:
             self._sweeper.close()
@@ -289,6 +305,8 @@ def serve(config: Config, *, file: ConfigFile | None = None, worker: Worker | No
         return 1
     for address in config.listen:
         _log.info("listening on %s", address)
+    if sidecar.web is not None:
+        _log.info("metrics at http://%s/metrics", sidecar.web.address)
     for address in config.admin.listen if config.admin is not None else ():
         _log.info("listening for operators on %s", address)
     problem = sidecar.store.problem()

@@ -61,12 +61,6 @@ def test_a_verifier_that_is_never_asked_or_seldom_answers_is_named():
     assert noted_of(judged + ", budget: 1s", ASKONCE_JUDGE=judge) == []
 
 
-def test_metrics_are_not_served_yet():
-    assert noted("[{id: a}]", ASKONCE_TELEMETRY_LISTEN="127.0.0.1:9464") == [
-        "telemetry.listen: has no effect in this version"
-    ]
-
-
 def test_sizes_that_contradict_each_other_are_named():
     assert noted("[{id: a, admission: {max_body: 4MiB}}]") == [
         "rules[0].admission.max_body: is more than max_response (3MiB), so no batch serves larger answers"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
-from askonce_server.config.address import Address, parse_address
+from askonce_server.config.address import Address, UnixAddress, parse_address
 from askonce_server.config.embedders import Embedder
 from askonce_server.config.encryption import EncryptionSection
 from askonce_server.config.fields import (
@@ -19,6 +19,7 @@ from askonce_server.config.fields import (
     KIB,
     MIB,
     MS,
+    NAME_SCHEMA,
     TIB,
     Between,
     Count,
@@ -51,6 +52,15 @@ def guarded(address: Address, checked: ValidationInfo) -> Address:
 def declared(address: Address, checked: ValidationInfo) -> Address:
     """Return `address`. Raises ValueError when others can reach it without `insecure`."""
     return _private(address, checked, ("insecure",), "say insecure: true if that is meant")
+
+
+def over_tcp(address: Address) -> Address:
+    """Return `address`. Raises ValueError when it is a Unix socket."""
+    if isinstance(address, UnixAddress):
+        raise ValueError(  # noqa: TRY004 - pydantic makes a problem of this one
+            "must be host:port: scrapers and browsers reach no Unix socket"
+        )
+    return address
 
 
 def _private(address: Address, checked: ValidationInfo, excuses: tuple[str, ...], mend: str) -> Address:
@@ -156,15 +166,19 @@ class IndexSection(Section):
 
 
 class TelemetrySection(Section):
-    """How the server is watched.
-
-    This version checks these settings and serves no metrics yet.
-    """
+    """How the server is watched."""
 
     insecure: Switch = False
     """Whether metrics may be served beyond this machine, which is without TLS."""
-    listen: Annotated[OneAddress, AfterValidator(declared)] | None = None
-    """Where metrics are served over HTTP; left out, nowhere."""
+    listen: Annotated[OneAddress, AfterValidator(declared), AfterValidator(over_tcp)] | None = None
+    """Where metrics, health and the page are served over HTTP, as host:port; left out, nowhere."""
+    hosts: Annotated[
+        tuple[Name, ...],
+        Kind("name or list of names"),
+        BeforeValidator(read_list),
+        WithJsonSchema(one_or_many(NAME_SCHEMA)),
+    ] = ()
+    """Names under which browsers reach the page, besides `localhost` and addresses."""
 
 
 class StatsSection(Section):

@@ -27,8 +27,6 @@ def _notes(config: Config) -> Iterator[tuple[str, str]]:
     if config.store.engine == "memory":
         yield "store.engine", "is memory, which forgets every answer when the server stops"
     yield from _encryption_notes(config)
-    if config.telemetry.listen is not None:
-        yield "telemetry.listen", "has no effect in this version"
     if not config.rules:
         yield "rules", "is empty, so nothing is cached"
     used = {rule.semantic.embedder for rule in config.rules if rule.semantic is not None}

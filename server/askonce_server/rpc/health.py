@@ -75,6 +75,10 @@ class WatchedHealth(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # it
                 for send in told:
                     send(Status(status=status))
 
+    def status(self, service: str) -> int:
+        """Return the status of a service."""
+        return self._statuses.get(service, int(Status.SERVICE_UNKNOWN))
+
     def drain(self) -> None:
         """Say NOT_SERVING of everything, for good."""
         with self._sending:
@@ -115,6 +119,10 @@ class Health:
     def draining(self) -> None:
         """Say that new calls should go elsewhere."""
         self.servicer.drain()
+
+    def problem(self) -> str | None:
+        """Say why calls are not to be sent here, or None: the server is starting, or draining."""
+        return None if self.servicer.status("") == Status.SERVING else "starting or draining"
 
     def store(self, *, problem: str | None) -> None:
         """Say whether the store can be used."""

@@ -1,0 +1,1 @@
+"""HTTP for operators: metrics, health, and the page."""
