@@ -48,6 +48,7 @@ from askonce_server.rpc.stats import StatsReport
 from askonce_server.service.admin import AdminService
 from askonce_server.service.driver import Driver
 from askonce_server.service.explain import ExplainService
+from askonce_server.service.explain_one import StoreExplainer
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
 from askonce_server.service.lookup import LookupService
@@ -151,7 +152,9 @@ class Sidecar:
                 time.monotonic() if started is None else started,
             ),
             faults=shared.faults,
-            explain=Explaining(ExplainService(shared), max_request=config.max_request).explain,
+            explain=Explaining(
+                ExplainService(shared), StoreExplainer(shared, self.store), max_request=config.max_request
+            ).explain,
         )
 
     def start(self) -> None:

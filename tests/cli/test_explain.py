@@ -61,6 +61,36 @@ def test_a_file_may_hold_a_whole_lookup(askonce, files, tmp_path):
     assert (found["segment"], found["description"]) == ("namespace", "the names differ")
 
 
+def test_one_request_is_explained_against_the_store_of_a_server(askonce, files, tmp_path):
+    rule = {"id": "chat", "match": {"endpoint": "chat"}, "strategy": ["exact"], "ttl": "15m"}
+    answer = {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Here."}}]}
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
+    with running(rules=[rule]) as server:
+        ran = askonce(
+            "store",
+            files[0],
+            "--body",
+            "answer.json",
+            "--target",
+            server.place.unix,
+            *SAID,
+            "--finish-reason",
+            "stop",
+        )
+        assert ran.code == 0, ran.err
+        hit = askonce("explain", files[0], "--admin", server.place.admin, *SAID)
+        missed = askonce("explain", files[1], "--admin", server.place.admin, *SAID)
+    assert hit.out.splitlines()[0] == "a Lookup would be served now: exact hit"
+    told = [" ".join(line.split()) for line in missed.out.splitlines()]
+    assert told[0] == "a miss: it was never stored; the nearest stored answer differs in messages[0]"
+    assert told[1] == "request rule chat"
+    assert told[2].startswith("exact it was never stored, or so long ago that it is not remembered (")
+    assert told[3] == "scope tenant: 1 answers"
+    assert told[5].startswith("nearest stored answer 1: ")
+    assert told[7] == "material messages[0] the last turn differs exact"
+    assert "marked-tenant" not in hit.out + missed.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -1,6 +1,7 @@
 import pytest
 
 from askonce_server.store import open_store
+from ports.archive_contract import ArchiveContract
 from ports.entry_store_contract import MIB, EntryStoreContract
 from ports.finality_contract import FinalityContract
 from ports.history_contract import HistoryContract
@@ -42,4 +43,8 @@ class TestLmdbHistory(Lmdb, HistoryContract):
 
 
 class TestLmdbSemanticRows(Lmdb, SemanticRowsContract):
+    pass
+
+
+class TestLmdbArchive(Lmdb, ArchiveContract):
     pass

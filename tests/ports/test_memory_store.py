@@ -1,6 +1,7 @@
 import pytest
 
 from askonce_server.store import MemoryEntryStore
+from ports.archive_contract import ArchiveContract
 from ports.entry_store_contract import MIB, EntryStoreContract
 from ports.finality_contract import FinalityContract
 from ports.history_contract import HistoryContract
@@ -26,4 +27,8 @@ class TestMemoryHistory(Memory, HistoryContract):
 
 
 class TestMemorySemanticRows(Memory, SemanticRowsContract):
+    pass
+
+
+class TestMemoryArchive(Memory, ArchiveContract):
     pass

@@ -9,13 +9,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from askonce.v1.admin_service_pb2 import Difference, ExplainedRequest, ExplainRequest, ExplainResponse
+from askonce.v1.admin_service_pb2 import (
+    Difference,
+    ExplainedRequest,
+    ExplainedScope,
+    ExplainRequest,
+    ExplainResponse,
+    NearAnswer,
+)
 from askonce.v1.decision_pb2 import MatchKind
 from askonce_server.cli import admin, request
 from askonce_server.cli.configured import configuration
 from askonce_server.cli.failure import misused
 from askonce_server.cli.said import STANDARD_STREAM, Said, Talk
-from askonce_server.cli.show import name_of, show_json
+from askonce_server.cli.show import moment, name_of, show_json
 from askonce_server.config.convert import core_rules
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.rpc import convert, explaining
@@ -55,10 +62,48 @@ def show(explained: ExplainResponse) -> None:
     two = explained.HasField("other")
     _sides(console, explained, two=two)
     if two:
-        _differences(console, explained.differences, "keys apart")
-        if explained.differences_left_out:
-            console.print(Text("… and more differences", style="dim"))
+        console.print()
+        _differences(console, explained.differences)
         _keys(console, explained)
+    else:
+        _whereabouts(console, explained)
+        for number, one in enumerate(explained.nearest, start=1):
+            _nearest(console, one, number)
+    if explained.differences_left_out:
+        console.print(Text("… and more differences", style="dim"))
+
+
+def _whereabouts(console: Console, explained: ExplainResponse) -> None:
+    table = _table()
+    for one in explained.whereabouts:
+        name = name_of(one, "matcher").lower()
+        table.add_row(name, Text(f"{one.description} ({one.entry_id[:7]})"))
+    if explained.HasField("scope"):
+        table.add_row("scope", Text(_scope(explained.scope)))
+    if table.row_count:
+        console.print(table)
+
+
+def _scope(scope: ExplainedScope) -> str:
+    said = ", ".join(scope.dims) or "shared by all"
+    if scope.namespace:
+        said += ", in a namespace"
+    said += f": {scope.answers} answers" + (", the newest that were looked at" if scope.bounded else "")
+    if scope.HasField("last_purge"):
+        said += f"; last purge ({scope.last_purge_of}) at {moment(scope.last_purge)}"
+    return said
+
+
+def _nearest(console: Console, one: NearAnswer, number: int) -> None:
+    entry = one.entries[0].entry_id[:7] if one.entries else "gone"
+    said = f"nearest stored answer {number}: {entry}, rule {one.rule_id}, stored {moment(one.store_time)}"
+    if not one.compared:
+        said += "; an older version stored it, so that nothing can be compared"
+    elif not one.differences:
+        said += "; nothing that is known tells it apart"
+    console.print()
+    console.print(Text(said))
+    _differences(console, one.differences)
 
 
 def _sides(console: Console, explained: ExplainResponse, *, two: bool) -> None:
@@ -80,13 +125,12 @@ def _side(side: ExplainedRequest) -> Iterable[str]:
         yield f"{cause.path} {cause.description}"
 
 
-def _differences(console: Console, found: Iterable[Difference], last: str) -> None:
-    table = Table("segment", "where", "what", last, box=None, pad_edge=False, header_style="dim")
+def _differences(console: Console, found: Iterable[Difference]) -> None:
+    table = Table("segment", "where", "what", "keys apart", box=None, pad_edge=False, header_style="dim")
     for one in found:
         kinds = ", ".join(MatchKind.Name(kind).removeprefix("MATCH_KIND_").lower() for kind in one.matchers)
         table.add_row(one.segment, Text(one.path), Text(one.description, overflow="fold"), kinds or "none")
     if table.row_count:
-        console.print()
         console.print(table)
 
 

@@ -57,7 +57,7 @@ def show_decision(decision: Decision) -> None:
 
 def show_purged(purged: PurgeResponse) -> None:
     """Print what a purge covered as a table."""
-    gone = _moment(purged.rows_gone_by) if purged.HasField("rows_gone_by") else "never: this was a dry run"
+    gone = moment(purged.rows_gone_by) if purged.HasField("rows_gone_by") else "never: this was a dry run"
     rows = [("unreachable entries", str(purged.entries)), ("rows gone by", gone)]
     left = f"{purged.entries_left} of these dims: under other namespaces or further dims; `--dim` covers them"
     rows.append(("entries left", left if purged.entries_left else ""))
@@ -84,7 +84,7 @@ def show_stored(stored: StoreResponse) -> None:
     ]
     rows += [("entry", f"{entry.entry_id} ({_name(MatchKind, entry.kind)})") for entry in stored.entries]
     rows += [
-        ("expires", _moment(stored.expire_time) if stored.HasField("expire_time") else ""),
+        ("expires", moment(stored.expire_time) if stored.HasField("expire_time") else ""),
         ("cache-status", stored.cache_status),
     ]
     _print(rows)
@@ -103,7 +103,7 @@ def _candidate(candidate: Candidate) -> list[Row]:
         ("scope", candidate.scope_sha7),
         ("age", _seconds(candidate.age)),
         ("fresh for", _seconds(candidate.ttl_left)),
-        ("stored", _moment(candidate.store_time) if candidate.HasField("store_time") else ""),
+        ("stored", moment(candidate.store_time) if candidate.HasField("store_time") else ""),
         ("source request", candidate.source_request_id),
         ("calls tools", "yes" if candidate.contains_tool_calls else ""),
         ("tokens", usage),
@@ -160,5 +160,6 @@ def _seconds(duration: Duration) -> str:
     return f"{duration.ToNanoseconds() / 1e9:.3f} s"
 
 
-def _moment(timestamp: Timestamp) -> str:
+def moment(timestamp: Timestamp) -> str:
+    """Return a time for people."""
     return timestamp.ToDatetime().isoformat(sep=" ", timespec="milliseconds") + " UTC"

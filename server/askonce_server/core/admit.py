@@ -183,6 +183,7 @@ def write(  # noqa: PLR0913 - one answer has this many sides
         semantic=grant.semantic,
         stale_ms=rule.stale.longest_ms,
         by_descriptor=by_descriptor,
+        outline=grant.outline,
         began_ms=now_ms - TOKEN_LIFE_MS if by_descriptor and response.request_start_ms is None else None,
     )
 

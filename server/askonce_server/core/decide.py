@@ -28,6 +28,7 @@ from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.freshness import Freshness, freshness, living_under
 from askonce_server.core.guards import Token
 from askonce_server.core.near import Found, Near
+from askonce_server.core.outline import with_embedder
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode, Outcome
 from askonce_server.core.rules import RuleMode
@@ -221,7 +222,16 @@ class _Chain:
             expire_ms=self._now_ms + TOKEN_LIFE_MS,
             semantic=self._near.row,
             lease=lease_of(tuple(self._keys)),
+            outline=self._outline(),
         )
+
+    def _outline(self) -> bytes:
+        """Return what is kept of the request to explain later misses by."""
+        token, embedder = self._token, self._near.embedder
+        if token is None:
+            return b""
+        kept = self._derivation.outline(token)
+        return with_embedder(kept, embedder, token) if embedder else kept
 
     def _add_missing_keys(self, generations: Generations) -> None:
         """Add the keys of matchers that a shadow hit left unasked; embedding for it would cost too much."""

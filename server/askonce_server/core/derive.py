@@ -9,7 +9,9 @@ from askonce_server.core import keys
 from askonce_server.core.canonical import encode
 from askonce_server.core.descriptor import Descriptor, Digests
 from askonce_server.core.errors import Unrepresentable
+from askonce_server.core.guards import Token
 from askonce_server.core.material import bare_text, context, material, normalized, semantic_context
+from askonce_server.core.outline import outline
 from askonce_server.core.parts import JsonValue, Parts
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import KeyPolicy
@@ -40,6 +42,7 @@ class Derivation:
         "_descriptor",
         "_exact_material",
         "_fingerprints",
+        "_outline",
         "_parts",
         "_policy",
         "_reload",
@@ -63,6 +66,7 @@ class Derivation:
         self._content: dict[str, JsonValue] | None = None
         self._exact_material = b""
         self._fingerprints: dict[Matcher, bytes | BypassReason] = {}
+        self._outline: tuple[int, bytes] | None = None
 
     def fingerprint(self, matcher: Matcher) -> bytes | BypassReason:
         """Return the 32-byte fingerprint for an exact or normalized `matcher`, or why it has none."""
@@ -75,6 +79,20 @@ class Derivation:
                 )
             self._fingerprints[matcher] = known
         return known
+
+    def outline(self, token: Token) -> bytes:
+        """Return what is kept of the request beside its answer, to explain later misses by.
+
+        `token` hashes texts under the store's key; the outline is made anew when that is another one.
+        """
+        known, key = self._outline, token("")
+        if known is None or known[0] != key:
+            descriptor, policy = self._descriptor, self._policy
+            digests = isinstance(descriptor.content, Digests)
+            tree = context(descriptor, policy) if digests else self._tree()
+            made = outline(tree, descriptor, policy, stream=self._stream, token=token)
+            known = self._outline = key, made
+        return known[1]
 
     def forget(self) -> None:
         """Let go of the content; what was derived from it stays known."""

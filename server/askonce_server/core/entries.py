@@ -123,6 +123,8 @@ class Write:
     """How long after its ttl the answer is kept, since it may be served stale."""
     by_descriptor: bool = False
     """No fill token: the generations were read only now, and do not tell when the request began."""
+    outline: bytes = b""
+    """What is kept of the request to explain later misses by; see `core.outline`."""
     began_ms: int | None = None
     """When the request began at the earliest; None: `answer.start_ms`. What was purged after that and, by
     descriptor, whatever was raised after it, refuses the write."""
@@ -165,6 +167,8 @@ class Grant:
     """There when a key is a semantic one, so that nothing is embedded twice."""
     lease: bytes = b""
     """What one caller at a time may fill: 64 bytes; empty where no deterministic matcher has a key."""
+    outline: bytes = b""
+    """What will be kept of the request to explain later misses by."""
     holder: bytes = b""
     """Names the holder of the lease. Empty: the caller has none."""
 

@@ -50,6 +50,8 @@ class Found:
     deny: DenyReason | None = None
     """Why the candidate may not be served. None: it may, if there is one."""
     cost_usd: float | None = None
+    embedder: bytes = b""
+    """The fingerprint of the embedder, where it was asked and gave a vector."""
 
 
 class Near:
@@ -82,7 +84,9 @@ class Near:
             return Found(skip=answer)
         embedded = cast("EmbeddedText", answer)
         key = self._key(embedded, generations)
-        found = Found(key=key, row=self._row(embedded), cost_usd=embedded.cost_usd)
+        found = Found(
+            key=key, row=self._row(embedded), cost_usd=embedded.cost_usd, embedder=embedded.embedder
+        )
         if self._request.controls.mode is Mode.REFRESH or not (yield from self._still(generations)):
             return found
         answer = yield Recall(key.partition, embedded.vector, self._now_ms - self._rule.stale.longest_ms)

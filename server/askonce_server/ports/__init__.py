@@ -1,5 +1,6 @@
 """What the service needs from outside. Adapters live in `store/`, `index/`, `embed/` and `verify/`."""
 
+from askonce_server.ports.archive import Archive, Kept
 from askonce_server.ports.basics import (
     Clock,
     Counts,
@@ -54,6 +55,7 @@ from askonce_server.ports.verifying import (
 __all__ = [
     "HOUR_MS",
     "KEPT_HOURS",
+    "Archive",
     "Case",
     "Clock",
     "Counted",
@@ -66,6 +68,7 @@ __all__ = [
     "EntryStore",
     "History",
     "IndexStats",
+    "Kept",
     "Leases",
     "OverBudget",
     "PartitionLoading",

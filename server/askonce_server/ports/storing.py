@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from askonce_server.core.entries import Body, Entry, EntryKey, SemanticRow, Write
 from askonce_server.core.reasons import RefusalReason
+from askonce_server.ports.archive import Archive
 from askonce_server.ports.history import History
 
 
@@ -125,6 +126,10 @@ class ReadView(Protocol):
         To recall it counts as a read of `entry`. `size` is what it and `key` take in memory, in bytes. It may
         be forgotten at any time.
         """
+
+    @property
+    def archive(self) -> Archive:
+        """What it tells operators besides."""
 
 
 class EntryStore(History, Protocol):

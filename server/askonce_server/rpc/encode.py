@@ -62,10 +62,10 @@ def _candidate(candidate: Candidate, found: Decision) -> dict[str, Any]:
         "entry_id": entry_id,
         "entry_sha7": entry_id[:7],
         "scope_sha7": key.scope_key[:4].hex()[:7],
-        "age": _span(age_ms(answer, now_ms)),
-        "ttl_left": _span(answer.expire_ms - now_ms),
-        "store_time": _span(answer.store_ms),
-        "expire_time": _span(answer.expire_ms),
+        "age": span(age_ms(answer, now_ms)),
+        "ttl_left": span(answer.expire_ms - now_ms),
+        "store_time": span(answer.store_ms),
+        "expire_time": span(answer.expire_ms),
         "source_request_id": answer.source_request_id,
         "stream": decision_pb2.BODY_SHAPE_STREAM if answer.stream else decision_pb2.BODY_SHAPE_JSON,
         "contains_tool_calls": answer.contains_tool_calls,
@@ -105,12 +105,12 @@ def stored(result: Stored) -> decision_service_pb2.StoreResponse:
         fields |= {
             "outcome": decision_service_pb2.STORE_OUTCOME_STORED,
             "entries": [{"kind": key.matcher, "entry_id": key.entry_id.hex()} for key in result.keys],
-            "expire_time": _span(result.expire_ms),
+            "expire_time": span(result.expire_ms),
         }
     return decision_service_pb2.StoreResponse(**fields)
 
 
-def _span(milliseconds: int) -> dict[str, int]:
+def span(milliseconds: int) -> dict[str, int]:
     """Return the fields of a Duration or a Timestamp. A Duration's seconds and nanos have one sign."""
     if milliseconds < 0:
         return {"seconds": -(-milliseconds // 1000), "nanos": -(-milliseconds % 1000) * 1_000_000}

@@ -11,17 +11,22 @@ from askonce.v1 import admin_service_pb2
 from askonce_server.core.causes import Cause
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.segments import Difference
-from askonce_server.rpc import convert
+from askonce_server.rpc import convert, encode
+from askonce_server.rpc.encode import span
 from askonce_server.rpc.handlers import parse
-from askonce_server.rpc.status import NotYet, TooLarge
-from askonce_server.service.explain import Comparison, ExplainService, Side
+from askonce_server.rpc.status import TooLarge
+from askonce_server.service.explain import Comparison, ExplainService, Side, bounded
+from askonce_server.service.explain_one import Explanation, StoreExplainer, fate_of
+from askonce_server.service.nearest import NearAnswer
+from askonce_server.service.whereabouts import ScopeSeen, Whereabouts
 
 
 class Explaining:
     """Answers Explain. A message has at most `max_request` bytes."""
 
-    def __init__(self, explainer: ExplainService, *, max_request: int) -> None:
+    def __init__(self, explainer: ExplainService, store: StoreExplainer, *, max_request: int) -> None:
         self._explainer = explainer
+        self._store_explainer = store
         self._max_request = max_request
 
     def explain(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
@@ -31,11 +36,10 @@ class Explaining:
         request = parse(admin_service_pb2.ExplainRequest, raw, requests=2)
         if not request.HasField("lookup"):
             raise MalformedRequest([Violation("lookup", "is required: the request in question")])
-        if not request.HasField("other"):
-            raise NotYet("Explain of one request is not part of this version")
         first = convert.asked(request.lookup)
-        found = self._explainer.compare(first, convert.asked(request.other))
-        return compared(found).SerializeToString()
+        if not request.HasField("other"):
+            return against_the_store(self._store_explainer.explain(first)).SerializeToString()
+        return compared(self._explainer.compare(first, convert.asked(request.other))).SerializeToString()
 
 
 def compared(found: Comparison) -> admin_service_pb2.ExplainResponse:
@@ -50,6 +54,67 @@ def compared(found: Comparison) -> admin_service_pb2.ExplainResponse:
         ],
         summary=found.summary,
     )
+
+
+def against_the_store(explained: Explanation) -> admin_service_pb2.ExplainResponse:
+    """Return the message for one request against the store."""
+    decision, found = explained.decision, explained.found
+    response = admin_service_pb2.ExplainResponse(
+        decision=encode.decision(decision, decision_id=""),
+        lookup=side(explained.side),
+        differences_left_out=explained.left_out,
+        summary=explained.summary,
+    )
+    near = decision.candidate.nearness if decision.candidate is not None else None
+    response.guard = near.guard if near is not None else ""
+    if found is None:
+        return response
+    for place in found.whereabouts:
+        response.whereabouts.add(**_whereabouts(place))
+    response.scope.MergeFrom(admin_service_pb2.ExplainedScope(**_scope(found.scope)))
+    for one in found.nearest:
+        response.nearest.add(**_nearest(one))
+    if response.nearest:
+        response.differences.extend(response.nearest[0].differences)
+    return response
+
+
+def _whereabouts(place: Whereabouts) -> dict[str, Any]:
+    return {
+        "matcher": place.matcher,
+        "entry_id": place.entry_id.hex(),
+        "fate": place.fate,
+        "time": span(place.at_ms) if place.at_ms is not None else None,
+        "refusal_reason": place.refusal,
+        "description": fate_of(place),
+    }
+
+
+def _scope(seen: ScopeSeen) -> dict[str, Any]:
+    return {
+        "dims": seen.dims,
+        "namespace": seen.namespace,
+        "answers": seen.answers,
+        "bounded": seen.bounded,
+        "last_purge": span(seen.last_purge_ms) if seen.last_purge_ms is not None else None,
+        "last_purge_of": seen.last_purge_of,
+    }
+
+
+def _nearest(one: NearAnswer) -> dict[str, Any]:
+    answer = one.kept.entries[0].answer if one.kept.entries else None
+    told, _ = bounded(one.differences)
+    return {
+        "entries": [
+            {"kind": entry.key.matcher, "entry_id": entry.key.entry_id.hex()} for entry in one.kept.entries
+        ],
+        "rule_id": answer.rule_id if answer is not None else "",
+        "store_time": span(answer.store_ms) if answer is not None else None,
+        "expire_time": span(answer.expire_ms) if answer is not None else None,
+        "agreeing": one.agreeing,
+        "differences": differences(told),
+        "compared": one.compared,
+    }
 
 
 def differences(found: Iterable[Difference]) -> list[dict[str, Any]]:

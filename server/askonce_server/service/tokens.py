@@ -83,6 +83,7 @@ def _encode(grant: Grant) -> bytes:
         expire_ms=grant.expire_ms,
         lease=grant.lease if grant.holder else b"",
         holder=grant.holder,
+        outline=grant.outline,
     )
     for key, policy in zip(grant.keys, grant.policies, strict=True):
         message.keys.add(
@@ -120,6 +121,7 @@ def _decode(payload: bytes) -> Grant:
         semantic=_semantic(message),
         lease=message.lease,
         holder=message.holder,
+        outline=message.outline,
     )
 
 

@@ -29,7 +29,10 @@ class BodyRows:
         row = body_row(write.scope_root, store_id)
         value = encode_body(row, write.body, self._keys, content_sha256=prepared.content_sha256)
         put_last(self._txn, self._databases.bodies, row, value)
-        self._put(store_id, StoreRecord(schema=SCHEMA, scope_root=write.scope_root, entries=entries))
+        record = StoreRecord(
+            schema=SCHEMA, scope_root=write.scope_root, entries=entries, outline=write.outline
+        )
+        self._put(store_id, record)
 
     def entries(self, store_id: int) -> Sequence[bytes]:
         """Return the rows of the entries that are left of a Store, none when its record is not there."""

@@ -40,6 +40,10 @@ class Finality:
         """Return the value of each named generation, zero when it was never raised. Raises Damaged."""
         return tuple(value for value, _ in map(self._generation, names))
 
+    def raised_ms(self, names: Sequence[bytes]) -> tuple[int | None, ...]:
+        """Return when each named generation was last raised, None where it never was. Raises Damaged."""
+        return tuple(at_ms for _, at_ms in map(self._generation, names))
+
     def admits(self, write: Write) -> bool:
         """Whether nothing that `write` depends on was purged or deleted since its request began.
 

@@ -26,6 +26,7 @@ from askonce_server.store.costs import MIB, write_cost
 from askonce_server.store.finality import TOMBSTONE_MS
 from askonce_server.store.hits import Hits
 from askonce_server.store.layout import body_row, entry_row
+from askonce_server.store.memory_archive import MemoryArchive
 from askonce_server.store.memory_history import MemoryHistory
 from askonce_server.store.memory_rows import MemoryRows
 from askonce_server.store.prepared import Prepared, prepare
@@ -90,6 +91,11 @@ class MemoryReadView:
 
     def keep(self, key: Hashable, found: object, *, entry: Entry, size: int) -> None:
         """Forget it at once: looking again costs nothing here."""
+
+    @property
+    def archive(self) -> MemoryArchive:
+        """What it tells operators besides."""
+        return MemoryArchive(self._open())
 
     def _open(self) -> MemoryRows:
         if self._rows is None:

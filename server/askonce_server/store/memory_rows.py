@@ -60,6 +60,8 @@ class MemoryRows:
     """Of each semantic entry's row, its vector's."""
     stores: dict[int, list[bytes]] = field(default_factory=dict)
     """Of each store id, the rows of the entries that are left, in order of arrival."""
+    outlines: dict[int, bytes] = field(default_factory=dict)
+    """Of each store id, the outline of its request."""
     used_bytes: int = 0
     next_number: int = 1
     """The store id, and sequence, that comes next."""
@@ -79,6 +81,7 @@ class MemoryRows:
             remove_ms=dict(self.remove_ms),
             sequences=dict(self.sequences),
             stores={number: list(rows) for number, rows in self.stores.items()},
+            outlines=dict(self.outlines),
             used_bytes=self.used_bytes,
             next_number=self.next_number,
         )
@@ -96,6 +99,7 @@ class MemoryRows:
                 self._file_vector(row, key, write.semantic)
         self.bodies[body_row(write.scope_root, store_id)] = BodyRow(write.body, len(rows))
         self.stores[store_id] = list(rows)
+        self.outlines[store_id] = write.outline
         self.used_bytes += write_cost(prepared)
         return store_id
 
@@ -216,7 +220,7 @@ class MemoryRows:
     def _leave(self, store_id: int, row: bytes) -> None:
         self.stores[store_id].remove(row)
         if not self.stores[store_id]:
-            del self.stores[store_id]
+            del self.stores[store_id], self.outlines[store_id]
 
     def _next(self) -> int:
         self.next_number += 1

@@ -11,6 +11,7 @@ import lmdb
 from askonce_server.core.entries import Body, Entry, EntryKey
 from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord
+from askonce_server.store.archive import LmdbArchive
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.finality import Finality
 from askonce_server.store.hits import Hits
@@ -231,6 +232,11 @@ class LmdbReadView:
     def keep(self, key: Hashable, found: object, *, entry: Entry, size: int) -> None:
         """Keep what was derived from the rows of this view."""
         self._known.keep_derived(key, found, store_id=entry.store_id, size=size)
+
+    @property
+    def archive(self) -> LmdbArchive:
+        """What it tells operators besides."""
+        return LmdbArchive(self, self._readers.databases, self._readers.keys)
 
     def measure(self, count: Callable[[Transaction], Counts]) -> Counts:
         """Return what `count` finds in the transaction."""

@@ -92,14 +92,16 @@ class PartitionRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., sequence: _Optional[int] = ..., rows: _Optional[int] = ..., scope_key: _Optional[bytes] = ...) -> None: ...
 
 class StoreRecord(_message.Message):
-    __slots__ = ("schema", "scope_root", "entries")
+    __slots__ = ("schema", "scope_root", "entries", "outline")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     SCOPE_ROOT_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    OUTLINE_FIELD_NUMBER: _ClassVar[int]
     schema: int
     scope_root: bytes
     entries: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, schema: _Optional[int] = ..., scope_root: _Optional[bytes] = ..., entries: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    outline: bytes
+    def __init__(self, schema: _Optional[int] = ..., scope_root: _Optional[bytes] = ..., entries: _Optional[_Iterable[bytes]] = ..., outline: _Optional[bytes] = ...) -> None: ...
 
 class BodyHeader(_message.Message):
     __slots__ = ("schema", "content_type", "content_sha256", "key_id")
@@ -130,7 +132,7 @@ class ScopeRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., entries: _Optional[int] = ..., bytes: _Optional[int] = ..., rule_id: _Optional[str] = ...) -> None: ...
 
 class FillToken(_message.Message):
-    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims", "vector", "features", "text", "holder", "lease")
+    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims", "vector", "features", "text", "holder", "lease", "outline")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     RULE_ID_FIELD_NUMBER: _ClassVar[int]
     DIALECT_FIELD_NUMBER: _ClassVar[int]
@@ -151,6 +153,7 @@ class FillToken(_message.Message):
     TEXT_FIELD_NUMBER: _ClassVar[int]
     HOLDER_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
+    OUTLINE_FIELD_NUMBER: _ClassVar[int]
     schema: int
     rule_id: str
     dialect: str
@@ -171,7 +174,8 @@ class FillToken(_message.Message):
     text: str
     holder: bytes
     lease: bytes
-    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., holder: _Optional[bytes] = ..., lease: _Optional[bytes] = ...) -> None: ...
+    outline: bytes
+    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., holder: _Optional[bytes] = ..., lease: _Optional[bytes] = ..., outline: _Optional[bytes] = ...) -> None: ...
 
 class FillKey(_message.Message):
     __slots__ = ("matcher", "scope_key", "fingerprint", "key_policy", "partition")
