@@ -292,7 +292,7 @@ def test_an_entry_whose_body_is_gone_is_a_miss_and_the_next_matcher_is_asked(ser
 
 def test_an_internal_error_of_an_admin_call_keeps_its_text_to_itself(server, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr(server.sidecar._admin._tallies, "snapshot", fail)
+    monkeypatch.setattr(server.sidecar._keeper, "counted", fail)
     refusal = refused(server.stats)
     assert refusal.code.name == "INTERNAL"
     assert refusal.info.reason == "INTERNAL"

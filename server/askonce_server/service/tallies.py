@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 from askonce_server.core.decision import Decision, Nearness, Skip
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome, RefusalReason
@@ -57,32 +57,37 @@ class Tallies:
     def __init__(self, counts: Counts | None = None) -> None:
         self._lock = Lock()
         self._counts: Counts = OwnCounts() if counts is None else counts
+        self._names: dict[tuple[str, Outcome, int | None], _Names] = {}
+        """Of rules and reasons, of which there are few."""
 
     def decided(self, decision: Decision, call: Call) -> None:
         """Count a decision on `call`, which ends now."""
         took_us = (time.perf_counter_ns() - call.began_ns) // 1000
-        rule, name = decision.rule_id + RULE_ENDS, _name(decision)
-        kind = _KINDS[decision.outcome]
+        outcome = decision.outcome
+        hit = outcome is Outcome.HIT
+        why = (
+            decision.kind
+            if hit
+            else decision.bypass_reason
+            if outcome is Outcome.BYPASS
+            else decision.deny_reason
+        )
+        key = (decision.rule_id, outcome, why)
+        names = self._names.get(key) or self._name(key)
         with self._lock:
             add = self._counts.add
-            add(rule + name)
-            add(rule + _BUCKETS[kind][bisect_left(BOUNDS_US, took_us)])
-            add(rule + _SUMS[kind], took_us)
-            if decision.outcome is Outcome.HIT:
-                self._add_money(rule, decision)
-                if decision.collapsed:
-                    add(rule + "collapsed")
-                if decision.stale:
-                    add(rule + "stale")
-            else:
-                for skip in decision.skipped:
-                    add(rule + _SKIPPED[skip])
-                if decision.shadow and decision.candidate is not None and decision.deny_reason is None:
-                    add(rule + "shadow.would_hit")
-            if decision.candidate is not None and decision.candidate.nearness is not None:
-                add(rule + _near(decision.candidate.nearness))
+            add(names.decision)
+            add(names.buckets[bisect_left(BOUNDS_US, took_us)])
+            add(names.sum, took_us)
+            if hit:
+                self._add_hit(decision)
+            elif decision.skipped or decision.shadow:
+                self._add_more(decision)
+            candidate = decision.candidate
+            if candidate is not None and candidate.nearness is not None:
+                add(decision.rule_id + RULE_ENDS + _near(candidate.nearness))
             if decision.embed_cost_usd is not None:
-                add(rule + "embed.nano_usd", round(decision.embed_cost_usd * NANO))
+                add(decision.rule_id + RULE_ENDS + "embed.nano_usd", round(decision.embed_cost_usd * NANO))
 
     def took(self, what: str, seconds: float) -> None:
         """Count a duration of `what`, `embed` or `recall`, under no rule."""
@@ -107,14 +112,42 @@ class Tallies:
             counted.setdefault(rule, {})[what] = count
         return counted
 
-    def _add_money(self, rule: str, decision: Decision) -> None:
+    def _name(self, key: tuple[str, Outcome, int | None]) -> _Names:
+        """Return, and keep, the names under which decisions alike are counted."""
+        rule, outcome, why = key
+        begin, kind = rule + RULE_ENDS, _KINDS[outcome]
+        name = begin + _REASONS[outcome][why]
+        names = _Names(name, tuple(begin + bucket for bucket in _BUCKETS[kind]), begin + _SUMS[kind])
+        self._names[key] = names
+        return names
+
+    def _add_hit(self, decision: Decision) -> None:
         """Count what a hit avoided, where it is known. What a near one avoids is not: it may be wrong."""
-        assert decision.candidate is not None
-        cost = decision.candidate.entry.answer.cost_usd
+        rule, candidate = decision.rule_id, decision.candidate
+        cost = candidate.entry.answer.cost_usd if candidate is not None else None
         if cost is None or decision.kind is Matcher.SEMANTIC:
-            self._counts.add(rule + "unpriced")
+            self._counts.add(rule + "|unpriced")
         else:
-            self._counts.add(rule + "avoided.nano_usd", round(cost * NANO))
+            self._counts.add(rule + "|avoided.nano_usd", round(cost * NANO))
+        if decision.collapsed:
+            self._counts.add(rule + "|collapsed")
+        if decision.stale:
+            self._counts.add(rule + "|stale")
+
+    def _add_more(self, decision: Decision) -> None:
+        rule = decision.rule_id + RULE_ENDS
+        for skip in decision.skipped:
+            self._counts.add(rule + _SKIPPED[skip])
+        if decision.shadow and decision.candidate is not None and decision.deny_reason is None:
+            self._counts.add(rule + "shadow.would_hit")
+
+
+class _Names(NamedTuple):
+    """Under which names decisions are counted that have their rule, outcome and reason in common."""
+
+    decision: str
+    buckets: tuple[str, ...]
+    sum: str
 
 
 def merged(counted: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
@@ -130,15 +163,6 @@ def total(counts: Mapping[str, int], kind: str) -> int:
     return sum(count for name, count in counts.items() if name.startswith(f"{kind}."))
 
 
-def _name(decision: Decision) -> str:
-    if decision.outcome is Outcome.HIT:
-        assert decision.kind is not None
-        return _HITS[decision.kind]
-    if decision.outcome is Outcome.BYPASS:
-        return _BYPASSES[decision.bypass_reason]
-    return _MISSES[decision.deny_reason]
-
-
 def _near(nearness: Nearness) -> str:
     share = (nearness.similarity - LOWEST_SIMILARITY) / (1 - LOWEST_SIMILARITY)
     at = min(max(int(share * SIMILARITY_BINS), 0), SIMILARITY_BINS - 1)
@@ -150,15 +174,12 @@ _SKIPPED = {
     for matcher in Matcher
     for reason in BypassReason
 }
-_HITS = {matcher: f"hit.{matcher.name.lower()}" for matcher in Matcher}
-_BYPASSES: dict[BypassReason | None, str] = {
-    None: "bypass.unspecified",
-    **{reason: f"bypass.{reason.name.lower()}" for reason in BypassReason},
-}
-_MISSES: dict[DenyReason | None, str] = {
-    None: "miss.no_entry",
-    **{reason: f"miss.{reason.name.lower()}" for reason in DenyReason},
-    DenyReason.REFRESH: "refresh",
+_BYPASSES: dict[int | None, str] = {reason: f"bypass.{reason.name.lower()}" for reason in BypassReason}
+_MISSES: dict[int | None, str] = {reason: f"miss.{reason.name.lower()}" for reason in DenyReason}
+_REASONS: Mapping[Outcome, Mapping[int | None, str]] = {
+    Outcome.HIT: {matcher: f"hit.{matcher.name.lower()}" for matcher in Matcher},
+    Outcome.MISS: {**_MISSES, None: "miss.no_entry", DenyReason.REFRESH: "refresh"},
+    Outcome.BYPASS: {**_BYPASSES, None: "bypass.unspecified"},
 }
 _KINDS = {Outcome.HIT: "hit", Outcome.MISS: "miss", Outcome.BYPASS: "bypass"}
 TIMED: Final = ("hit", "miss", "bypass", "embed", "recall")
