@@ -107,8 +107,9 @@ def test_a_restart_while_the_lock_is_held_passes_through(start, folder, monkeypa
     """Who cannot have the write lock at the start does not wait for it for ever."""
     monkeypatch.setattr(environment, "_OPEN_SECONDS", 0.3)
     monkeypatch.setattr(app, "_STORE_WATCH_SECONDS", 0.05)
-    first = start(folder)
+    first = start(folder, stats={"flush": "100ms"})
     first.gateway.fill(describe("kept"))
+    wait_for(lambda: first.sidecar.store.counts_since(0, server=b"").counted.get("default", {}).get("stored"))
     size = map_bytes(first)
     with write_lock_held(folder / "store", map_bytes=size):
         first.stop()
