@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections import Counter
@@ -12,8 +13,10 @@ import grpc
 from askonce_server import app
 from askonce_server.rpc import permits
 from askonce_server.rpc.permits import Limits
+from faults.sidecar_process import sidecar
+from rpc.harness import Place, short_folder
 from rpc.replies import verdict
-from rpc.requests import describe
+from rpc.requests import describe, request
 
 
 def held_up(server, monkeypatch, callers: int, *, working: int) -> list[tuple[str, float]]:
@@ -65,3 +68,17 @@ def test_calls_beyond_the_threads_and_their_queue_are_turned_away_at_once(start,
     assert set(said) == {"miss", "bypass over_budget", "RESOURCE_EXHAUSTED"}
     assert said["RESOURCE_EXHAUSTED"] > 0
     assert verdict(server.gateway.ask(describe())) == "miss"
+
+
+def test_none_of_many_calls_that_come_at_once_is_lost():
+    """They come together where the machine, or the server, stood still for a moment."""
+    asked = request(describe())
+    with (
+        short_folder() as folder,
+        sidecar(Place(folder)) as process,
+        process.wait_until_serving() as gateway,
+    ):
+        process.send(signal.SIGSTOP)
+        calls = [gateway.stub.Lookup.future(asked, timeout=120) for _ in range(3000)]
+        process.send(signal.SIGCONT)
+        assert Counter(call.code() for call in calls) == {grpc.StatusCode.OK: 3000}
