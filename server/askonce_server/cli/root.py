@@ -25,6 +25,7 @@ from askonce_server.cli.similar import similar
 from askonce_server.cli.store import store
 from askonce_server.cli.store_upkeep import compact, reencrypt, verify
 from askonce_server.cli.version import version, versions
+from askonce_server.cli.watch import stats, top
 
 
 class Commands(TyperGroup):
@@ -91,6 +92,8 @@ app.command("explain-key", hidden=True)(explain_key)
 app.command()(purge)
 app.command()(delete)
 app.command()(entry)
+app.command()(stats)
+app.command()(top)
 app.command()(embed)
 app.command()(similar)
 app.command()(demo)

@@ -81,9 +81,7 @@ class CountsKeeper:
         now_ms = self._clock.now_ms()
         earliest = max(since_ms, now_ms - KEPT_HOURS * HOUR_MS)
         past = self._store.counts_since(earliest, server=self._server)
-        return Kept(
-            _plus(past.counted, _beyond(self.counted(), past.taken)), past.since_ms or _hour(earliest)
-        )
+        return Kept(_plus(past.counted, _beyond(self.counted(), past.taken)), past.since_ms or _hour(now_ms))
 
     def keep(self) -> None:
         """Have everything kept that was counted until now. Never raises."""
