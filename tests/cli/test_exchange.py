@@ -227,6 +227,7 @@ class TestTheDecision:
             matcher=decision_pb2.MATCH_KIND_NORMALIZED, reason=reason_pb2.BYPASS_REASON_WHITESPACE_SIGNIFICANT
         )
         decision.trace.add(name="match exact", result="no entry").duration.nanos = 2_000_000
+        decision.trace.add(name="read generations").duration.nanos = 5_000
         decision.shadow = True
         out = lookup(askonce, server, *OPENAI_CHAT, stdin=BODY).out
         lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -234,7 +235,8 @@ class TestTheDecision:
             "outcome unknown (99) (shadow)",
             "reason SCOPE_MISSING",
             "skipped NORMALIZED: WHITESPACE_SIGNIFICANT",
-            "match exact no entry (0.002 s)",
+            "match exact no entry (2.000 ms)",
+            "read generations (0.005 ms)",
         ]
 
 

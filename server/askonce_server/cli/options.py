@@ -56,7 +56,7 @@ Ttl = Annotated[str | None, _asking("How long the answer may be served, as in 15
 MaxAge = Annotated[str | None, _asking("The greatest age that is accepted, as in 1h.")]
 MinFresh = Annotated[str | None, _asking("How long it must stay fresh, as in 30s.")]
 OmitBody = Annotated[bool, _asking("Leave the body out.", "--omit-body")]
-Trace = Annotated[bool, _asking("Show the steps to the decision, where the server tells them.", "--trace")]
+Trace = Annotated[bool, _asking("Show the steps to the decision.", "--trace")]
 Anchor = Annotated[bool, _asking("Show the conversation anchor.", "--anchor")]
 
 AnswerBody = Annotated[str, _answer("The answer's body. `-`: standard input.", "--body", metavar="FILE")]

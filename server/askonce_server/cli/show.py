@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askonce.v1.admin_service_pb2 import DeleteEntryResponse, GetEntryResponse, PurgeResponse
-from askonce.v1.decision_pb2 import Candidate, Decision, MatchKind, Outcome, Zone
+from askonce.v1.decision_pb2 import Candidate, Decision, MatchKind, Outcome, TraceStep, Zone
 from askonce.v1.decision_service_pb2 import StoreOutcome, StoreResponse
 from askonce.v1.reason_pb2 import BypassReason, DenyReason, RefusalReason
 from askonce_server.config.quantities import format_size
@@ -51,7 +51,7 @@ def show_decision(decision: Decision) -> None:
         ("cache-status", decision.cache_status),
         ("decision", decision.decision_id),
     ]
-    rows += [(step.name, f"{step.result} ({_seconds(step.duration)})") for step in decision.trace]
+    rows += [(step.name, _step(step)) for step in decision.trace]
     _print(rows)
 
 
@@ -154,6 +154,10 @@ def name_of(message: Message, field: str) -> str:
         return f"unknown ({number})"
     prefix = kind.values_by_number[0].name.removesuffix("UNSPECIFIED")
     return str(known.name.removeprefix(prefix)) if number else ""
+
+
+def _step(step: TraceStep) -> str:
+    return f"{step.result} ({step.duration.ToNanoseconds() / 1e6:.3f} ms)".strip()
 
 
 def _seconds(duration: Duration) -> str:

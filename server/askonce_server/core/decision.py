@@ -118,6 +118,10 @@ class Request:
     """Whether the caller asks since its upstream failed."""
     wait_ms: int = 0
     """How long it will wait for somebody else's answer."""
+    trace: bool = False
+    """Whether it wants to be told the steps."""
+    request_id: str = ""
+    """The gateway's name for the request."""
 
 
 @dataclass(frozen=True, slots=True)

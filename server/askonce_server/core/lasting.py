@@ -18,8 +18,17 @@ _SEMANTIC = Matcher.SEMANTIC
 
 
 def lasts(plan: Plan, decision: Decision) -> bool:
-    """Whether `decision`, made for `plan`, is a fresh hit that no model had a part in."""
-    if decision.outcome is not _HIT or decision.stale or decision.kind is None or plan.rule is None:
+    """Whether `decision`, made for `plan`, is a fresh hit that no model had a part in.
+
+    Who wants to see the steps must have them taken.
+    """
+    if (
+        decision.outcome is not _HIT
+        or decision.stale
+        or decision.kind is None
+        or plan.rule is None
+        or plan.request.trace
+    ):
         return False
     strategy = plan.rule.strategy
     return _SEMANTIC not in strategy[: strategy.index(decision.kind) + 1]

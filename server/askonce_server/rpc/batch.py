@@ -10,7 +10,7 @@ from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import Outcome
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.call import Call
-from askonce_server.service.lookup import identity
+from askonce_server.service.twins import identity
 
 
 class BatchOfDecisions:

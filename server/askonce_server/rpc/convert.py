@@ -56,6 +56,8 @@ def asked(request: decision_service_pb2.LookupRequest) -> Asked:
         anchor=request.anchor,
         after_upstream_error=request.after_upstream_error,
         wait_ms=duration_ms(request.wait_for_fill, "wait_for_fill", []) or 0,
+        trace=request.trace,
+        request_id=request.request_id,
         violations=tuple(violations),
     )
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 from uuid import uuid4
 
 import grpc
 
-from askonce.v1 import decision_pb2, decision_service_pb2
+from askonce.v1 import decision_service_pb2
 from askonce_server.core.decision import Decision
 from askonce_server.core.density import Allowance
 from askonce_server.core.errors import MalformedRequest, TooDense, Violation
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
-from askonce_server.rpc import convert, encode, hits, validate
+from askonce_server.rpc import convert, encode, validate
 from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnAhead
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.patience import Caller, Items, in_time
 from askonce_server.rpc.permits import Limits, Permits
+from askonce_server.rpc.replies import Replies
 from askonce_server.rpc.status import TooLarge, item_error
 from askonce_server.service.call import Call
 from askonce_server.service.driver import CutOff
@@ -52,7 +52,7 @@ class DecisionServicer:
     ) -> None:
         self._lookups = lookups
         self._stores = stores
-        self._tokens = tokens
+        self._replies = Replies(lookups, tokens, faults)
         self._randomness: Randomness = DrawnAhead(randomness)
         self._limits = limits
         self._faults = faults
@@ -83,7 +83,7 @@ class DecisionServicer:
         if decision is None:
             with self._permits.bytes_in_flight(len(raw)) as fits:
                 decision = self._decide(raw, context, call, fits=fits and in_time(context))
-        return self._response(decision, call)
+        return self._replies.response(decision, call)
 
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a BatchLookup: one view of the store, one result an item, order kept."""
@@ -155,7 +155,7 @@ class DecisionServicer:
         try:
             caller = Caller(context, lambda: (parse(decision_service_pb2.LookupRequest, raw),))
             with self._permits.lookup(lambda: caller.patience() if fits else 0.0) as held:
-                begun = self._lookups.begin(self._plan(raw), caller.cut_off) if fits and held else None
+                begun = self._lookups.begin(self._plan(raw), caller.cut_off, call) if fits and held else None
             if begun is None:
                 return self._lookups.give_up(BypassReason.OVER_BUDGET, call)
             decision = self._lookups.end(begun, self._turn(context), caller.cut_off, call)
@@ -210,14 +210,15 @@ class DecisionServicer:
         allowance = Allowance()
         plans = [self._plan_item(item, allowance, call) for item, call in zip(items, calls, strict=True)]
         try:
-            led += self._lookups.lookup_all([one for one in plans if isinstance(one, Plan)], by)
+            taken = [(one, call) for one, call in zip(plans, calls, strict=True) if isinstance(one, Plan)]
+            led += self._lookups.lookup_all([plan for plan, _ in taken], by, [call for _, call in taken])
         except Exception as error:
             plans = [
                 self._failed(error, call) if isinstance(one, Plan) else one
                 for one, call in zip(plans, calls, strict=True)
             ]
         decided = iter(led)
-        batch = BatchOfDecisions(self._message, max_response=self._limits.max_response)
+        batch = BatchOfDecisions(self._replies.message, max_response=self._limits.max_response)
         for plan, call in zip(plans, calls, strict=True):
             if isinstance(plan, MalformedRequest):
                 batch.add_error(plan)
@@ -233,7 +234,7 @@ class DecisionServicer:
         response = decision_service_pb2.BatchLookupResponse()
         for call in calls:
             given_up = self._lookups.give_up(BypassReason.OVER_BUDGET, call)
-            response.results.add(decision=self._message(given_up, call))
+            response.results.add(decision=self._replies.message(given_up, call))
         return response
 
     def _plan_item(
@@ -270,30 +271,3 @@ class DecisionServicer:
             return malformed
         except TooDense:
             return Admitted(RefusalReason.TOO_LARGE)
-
-    def _response(self, decision: Decision, call: Call) -> bytes:
-        candidate = decision.candidate
-        try:
-            if decision.encoded is not None and candidate is not None and candidate.body is not None:
-                return hits.response(decision, decision_id=call.decision_id)
-            response = decision_service_pb2.LookupResponse(decision=self._fields(decision, call))
-            return response.SerializeToString()
-        except Exception as error:
-            fields = self._failed_fields(decision, call, error)
-            return decision_service_pb2.LookupResponse(decision=fields).SerializeToString()
-
-    def _message(self, decision: Decision, call: Call) -> decision_pb2.Decision:
-        try:
-            return decision_pb2.Decision(**self._fields(decision, call))
-        except Exception as error:
-            return decision_pb2.Decision(**self._failed_fields(decision, call, error))
-
-    def _fields(self, decision: Decision, call: Call) -> dict[str, Any]:
-        token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
-        return encode.decision(decision, decision_id=call.decision_id, fill_token=token)
-
-    def _failed_fields(self, decision: Decision, call: Call, error: Exception) -> dict[str, Any]:
-        """Return what stands in for a decision that cannot be encoded; it was counted as what it was."""
-        self._faults.record("encoding a decision", error)
-        self._lookups.let_go(decision)
-        return encode.failed(decision_id=call.decision_id)

@@ -10,6 +10,7 @@ from askonce_server.core.decision import Candidate, Decision, Nearness
 from askonce_server.core.entries import Entry
 from askonce_server.core.freshness import age_ms
 from askonce_server.core.reasons import BypassReason, Outcome
+from askonce_server.service.steps import Steps
 from askonce_server.service.store import Stored
 
 
@@ -38,6 +39,13 @@ def decision(found: Decision, *, decision_id: str, fill_token: bytes = b"") -> d
         "conversation_anchor": found.anchor,
         "embed_cost_usd": found.embed_cost_usd,
     }
+
+
+def trace(steps: Steps) -> list[dict[str, Any]]:
+    """Return the fields of a decision's TraceSteps."""
+    return [
+        {"name": s.name, "duration": _nanos(s.ended_ns - s.began_ns), "result": s.result} for s in steps.all
+    ]
 
 
 def entry(found: Entry, *, now_ms: int) -> dict[str, Any]:
@@ -108,6 +116,10 @@ def stored(result: Stored) -> decision_service_pb2.StoreResponse:
             "expire_time": span(result.expire_ms),
         }
     return decision_service_pb2.StoreResponse(**fields)
+
+
+def _nanos(nanoseconds: int) -> dict[str, int]:
+    return {"seconds": nanoseconds // 1_000_000_000, "nanos": nanoseconds % 1_000_000_000}
 
 
 def span(milliseconds: int) -> dict[str, int]:

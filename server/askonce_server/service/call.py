@@ -8,6 +8,7 @@ from typing import Protocol
 
 from askonce_server.core.decision import Decision
 from askonce_server.core.plan import Plan
+from askonce_server.service.steps import Steps
 
 
 @dataclass(slots=True)  # not frozen: that costs four times as much to make, once a Lookup
@@ -20,6 +21,15 @@ class Call:
     """When it came, in nanoseconds of `time.perf_counter_ns`."""
     plan: Plan | None = None
     """What was asked, once it is read. None for what was not taken up."""
+    steps: Steps | None = None
+    """What was done for it. None: nobody follows it."""
+
+    def follow(self, plan: Plan) -> Steps | None:
+        """Take note of what was asked; return what is to be told the steps, where somebody wants them."""
+        self.plan = plan
+        if plan.request.trace and self.steps is None:
+            self.steps = Steps()
+        return self.steps
 
 
 class Watch(Protocol):

@@ -26,6 +26,7 @@ from askonce_server.core.decision import (
 from askonce_server.core.reasons import BypassReason
 from askonce_server.ports import EntryStore, ReadView
 from askonce_server.service.models import Models
+from askonce_server.service.steps import Steps
 
 CutOff = Callable[[], float]
 """Says when the caller must have its answer, in seconds of `time.monotonic`; infinite: whenever."""
@@ -61,12 +62,13 @@ class Driver:
         *,
         budget_ms: int | None = None,
         decided: Decided = _nothing,
+        steps: Steps | None = None,
     ) -> Decision:
         """Decide. `budget_ms` takes the place of the rule's. Raises StoreUnavailable.
 
-        `decided` is given what one view alone decided, before that view ends.
+        `decided` is given what one view alone decided, before that view ends; `steps` are told of questions.
         """
-        walk = _Walk(deciding)
+        walk = _Walk(deciding, steps)
         if walk.question is not None:
             with self._store.read() as view:
                 self._from_view(walk, view)
@@ -79,12 +81,17 @@ class Driver:
         """Return what was kept under `key` in a view of the store as it is now, or None."""
         return self._store.recall(key)
 
-    def run_all(self, deciding: Sequence[Deciding], cut_off: CutOff) -> list[Decision | Exception]:
+    def run_all(
+        self, deciding: Sequence[Deciding], cut_off: CutOff, steps: Sequence[Steps | None]
+    ) -> list[Decision | Exception]:
         """Decide in order: what the store alone can answer over one view, then the rest one by one.
 
-        What one of them raises stands in its place. Raises StoreUnavailable when there is no view.
+        What one of them raises stands in its place; each has its `steps`. Raises StoreUnavailable when there
+        is no view.
         """
-        walks: list[_Walk | Exception] = [_caught(_Walk, one) for one in deciding]
+        walks: list[_Walk | Exception] = [
+            _caught(_Walk, one, told) for one, told in zip(deciding, steps, strict=True)
+        ]
         with ExitStack() as stack:
             view: ReadView | None = None
             for at, walk in enumerate(walks):
@@ -133,23 +140,34 @@ class Driver:
 class _Walk:
     """A decision under way: its next question, or its end."""
 
-    __slots__ = ("_deciding", "_decision", "question")
+    __slots__ = ("_asked_ns", "_deciding", "_decision", "_steps", "question")
 
-    def __init__(self, deciding: Deciding) -> None:
+    def __init__(self, deciding: Deciding, steps: Steps | None) -> None:
         self._deciding = deciding
         self._decision: Decision | None = None
+        self._steps = steps
+        self._asked_ns = 0
         self.question: Question | None = None
+        if steps is not None:
+            steps.begin()
         try:
             self.question = next(deciding)
         except StopIteration as done:
             self._decision = done.value
+        if steps is not None:
+            self._asked_ns = time.perf_counter_ns()
 
     def answer(self, answer: Answer) -> Question | None:
         """Give the answer to the question; return the next one."""
+        steps = self._steps
+        if steps is not None and self.question is not None:
+            steps.answered(self.question, answer, self._asked_ns)
         try:
             self.question = self._deciding.send(answer)
         except StopIteration as done:
             self.question, self._decision = None, done.value
+        if steps is not None:
+            self._asked_ns = time.perf_counter_ns()
         return self.question
 
     def end(self) -> Decision:

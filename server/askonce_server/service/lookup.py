@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,7 +15,7 @@ from askonce_server.core.eligibility import content_size
 from askonce_server.core.errors import MalformedRequest, Unrepresentable, Violation
 from askonce_server.core.lasting import again, lasts
 from askonce_server.core.plan import Plan, plan
-from askonce_server.core.reasons import BypassReason, Matcher
+from askonce_server.core.reasons import BypassReason
 from askonce_server.core.requirements import (
     content_violations,
     control_violations,
@@ -30,6 +31,7 @@ from askonce_server.service.content import read
 from askonce_server.service.driver import CutOff, never
 from askonce_server.service.flight import Turn
 from askonce_server.service.shared import Shared
+from askonce_server.service.steps import Steps
 
 _KEPT_BYTES = 4096
 """A decision and its plan, without the request's content."""
@@ -49,6 +51,8 @@ class Asked:
     anchor: bool = False
     after_upstream_error: bool = False
     wait_ms: int = 0
+    trace: bool = False
+    request_id: str = ""
     violations: tuple[Violation, ...] = ()
     """What the wire format alone already showed to be wrong."""
 
@@ -100,6 +104,8 @@ class LookupService:
             return None
         if decision is not None:
             call.plan = plan
+            if call.steps is not None:
+                call.steps.given_again(decision, call.began_ns)
             self.count(decision, call)
         return decision
 
@@ -107,27 +113,40 @@ class LookupService:
         self, plan: Plan, cut_off: CutOff = never, turn: Turn = _AT_ONCE, call: Call | None = None
     ) -> Decision:
         """Decide one lookup, and count it. Never raises."""
-        return self.end(self.begin(plan, cut_off), turn, cut_off, call or Call())
+        call = call or Call()
+        return self.end(self.begin(plan, cut_off, call), turn, cut_off, call)
 
-    def begin(self, plan: Plan, cut_off: CutOff = never) -> Begun:
+    def begin(self, plan: Plan, cut_off: CutOff, call: Call) -> Begun:
         """Decide one lookup as far as nobody has to be waited for. Never raises.
 
         `cut_off` is asked only when a model must be: it says when the caller must have its answer.
         """
-        return Begun(plan, self._shared.flight.leases.mark(), self._decide(plan, cut_off))
+        call.follow(plan)
+        return Begun(plan, self._shared.flight.leases.mark(), self._decide(plan, cut_off, call.steps))
 
     def end(self, begun: Begun, turn: Turn, cut_off: CutOff, call: Call) -> Decision:
         """Wait for whoever fills the same, where the caller will; count the decision. Never raises.
 
         No permit is to be held: what work there is takes one by `turn`.
         """
-        decision, plan = begun.decision, begun.plan
+        decision = begun.decision
         if decision.lease:
-            decision = self._shared.flight.wait(
-                decision, plan, turn, mark=begun.mark, look=lambda anew: self._decide(anew, cut_off)
-            )
-        call.plan = plan
+            decision = self._wait(begun, turn, cut_off, call.steps)
         self.count(decision, call)
+        return decision
+
+    def _wait(self, begun: Begun, turn: Turn, cut_off: CutOff, steps: Steps | None) -> Decision:
+        began_ns, first = time.perf_counter_ns(), len(steps.all) if steps is not None else 0
+        decision = self._shared.flight.wait(
+            begun.decision,
+            begun.plan,
+            turn,
+            mark=begun.mark,
+            look=lambda anew: self._decide(anew, cut_off, steps),
+        )
+        if steps is not None and begun.plan.request.wait_ms:
+            result = "filled" if decision.collapsed else "lead" if decision.lease_holder else "not filled"
+            steps.add_around(first, "wait for fill", began_ns, result)
         return decision
 
     def let_go(self, decision: Decision) -> None:
@@ -151,20 +170,23 @@ class LookupService:
             for decision in () if reached else led:
                 self.let_go(decision)
 
-    def lookup_all(self, plans: Sequence[Plan], cut_off: CutOff = never) -> list[Decision]:
-        """Decide lookups in order, what needs no model over one view. Never raises.
+    def lookup_all(
+        self, plans: Sequence[Plan], cut_off: CutOff = never, calls: Sequence[Call] = ()
+    ) -> list[Decision]:
+        """Decide lookups in order, what needs no model over one view; each may have its call. Never raises.
 
         Nothing is counted: a batch may have no room for a decision, and whoever asks again gets another.
         """
         now_ms = self._shared.clock.now_ms()
         deciding = [decide(plan, now_ms=now_ms, token=self._shared.guard_token) for plan in plans]
+        steps = [call.follow(plan) for plan, call in zip(plans, calls, strict=True)] or [None] * len(plans)
         try:
-            ended: Sequence[Decision | Exception] = self._shared.driver.run_all(deciding, cut_off)
+            ended: Sequence[Decision | Exception] = self._shared.driver.run_all(deciding, cut_off, steps)
         except Exception as error:
             ended = [error for _ in plans]
         return [
-            self._led(plan, self._sound(plan, end, now_ms), now_ms)
-            for plan, end in zip(plans, ended, strict=True)
+            self._led(plan, self._sound(plan, end, now_ms, told), now_ms)
+            for plan, end, told in zip(plans, ended, steps, strict=True)
         ]
 
     def _led(self, plan: Plan, decision: Decision, now_ms: int) -> Decision:
@@ -190,24 +212,26 @@ class LookupService:
             except Exception as error:
                 self._shared.faults.record("watching a decision", error)
 
-    def _decide(self, plan: Plan, cut_off: CutOff) -> Decision:
+    def _decide(self, plan: Plan, cut_off: CutOff, steps: Steps | None) -> Decision:
         now_ms = self._shared.clock.now_ms()
         end: Decision | Exception
         try:
             deciding = decide(plan, now_ms=now_ms, token=self._shared.guard_token)
-            end = self._shared.driver.run(deciding, cut_off, decided=partial(_keep, plan))
+            end = self._shared.driver.run(deciding, cut_off, decided=partial(_keep, plan), steps=steps)
         except Exception as error:
             end = error
-        return self._sound(plan, end, now_ms)
+        return self._sound(plan, end, now_ms, steps)
 
-    def _sound(self, plan: Plan, end: Decision | Exception, now_ms: int) -> Decision:
+    def _sound(self, plan: Plan, end: Decision | Exception, now_ms: int, steps: Steps | None) -> Decision:
         """Return the decision, or the bypass that a fault leads to; let go of the content."""
         if plan.derivation is not None:
             plan.derivation.forget()
-        if isinstance(end, Decision):
-            return end
-        self._shared.faults.record("lookup", end)
-        return _failed(plan, now_ms)
+        if not isinstance(end, Decision):
+            self._shared.faults.record("lookup", end)
+            end = _failed(plan, now_ms)
+        if steps is not None:
+            steps.end(end, plan)
+        return end
 
 
 def _keep(plan: Plan, decision: Decision, view: ReadView) -> None:
@@ -269,29 +293,7 @@ def plan_for(
         anchor=asked.anchor,
         after_upstream_error=asked.after_upstream_error,
         wait_ms=asked.wait_ms,
+        trace=asked.trace,
+        request_id=asked.request_id,
     )
     return plan(request, rule, parts, reload=lambda: read(descriptor))
-
-
-def identity(plan: Plan) -> Hashable:
-    """Return what two lookups have in common when one answer serves both, or None when it cannot be said."""
-    if plan.rule is None or plan.scope is None or plan.derivation is None:
-        return None
-    try:
-        first = plan.rule.strategy[0]
-        fingerprint = plan.derivation.fingerprint(Matcher.EXACT if first is Matcher.SEMANTIC else first)
-    except Unrepresentable:
-        return None
-    if isinstance(fingerprint, BypassReason):
-        return None
-    request = plan.request
-    shapes = request.accepts or {request.stream}
-    return (
-        plan.rule.id,
-        plan.scope.root,
-        fingerprint,
-        request.controls,
-        frozenset(shapes),
-        request.omit_body,
-        request.after_upstream_error,
-    )
