@@ -57,7 +57,7 @@ from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.store import LocalLeases, Sweeper, open_leases
 from askonce_server.telemetry.logs import log_json_lines
-from askonce_server.watching import web_server
+from askonce_server.watching import counts_keeper, web_server
 from askonce_server.web.server import WebServer
 from askonce_server.workers.identity import Worker
 
@@ -125,7 +125,7 @@ class Sidecar:
             limits=limits,
             faults=faults,
         )
-        self._keeper = assembly.counts_keeper(config, worker, tallies, kept)
+        self._keeper = counts_keeper(config, worker, tallies, kept)
         self._admin = self._operators(shared, None if worker is None else worker.started)
         self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []

@@ -24,7 +24,6 @@ from askonce_server.ports import (
 )
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.guard_key import GuardKey
-from askonce_server.service.keeping import CountsKeeper
 from askonce_server.service.models import Models
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
@@ -33,7 +32,6 @@ from askonce_server.store import (
     MemoryEntryStore,
     ReopeningStore,
     StoreSettings,
-    Turn,
     keyring,
     open_store,
 )
@@ -43,7 +41,6 @@ from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
 _KEY_BYTES = 32
-_COUNTS_LOCK = "counts.lock"
 _FREE_SHARE = 4
 """One in so many threads never waits for a model."""
 
@@ -121,18 +118,6 @@ def models(config: Config, store: EntryStore, faults: FaultLog, tallies: Tallies
         faults=faults,
         slots=max(1, config.threads - config.threads // _FREE_SHARE),
         took=tallies.took,
-    )
-
-
-def counts_keeper(config: Config, worker: Worker | None, tallies: Tallies, kept: Kept) -> CountsKeeper:
-    """Return what keeps the counts; the workers of one server have one name for it, and take turns."""
-    return CountsKeeper(
-        tallies,
-        kept.store,
-        kept.clock,
-        server=os.urandom(_KEY_BYTES) if worker is None else worker.instance.encode(),
-        seconds=config.stats.flush.total_seconds(),
-        turns=None if worker is None else Turn(config.store.path / _COUNTS_LOCK),
     )
 
 

@@ -95,7 +95,7 @@ class Supervisor:
         self._file = None if file is None else ConfigFile(file, text=text, config=config, environ=os.environ)
         self._wakeup = wakeup
         self._instance = secrets.token_hex(8)
-        self._started = time.monotonic()
+        self._started, self._began_ns = time.monotonic(), time.time_ns()
         self._all_served = False
         self._link_problem: str | None = None
         admin = config.admin.listen if config.admin is not None else ()
@@ -153,6 +153,7 @@ class Supervisor:
             supervisor=os.getpid(),
             instance=self._instance,
             started=self._started,
+            began_ns=self._began_ns,
             listen=tuple(one.of(number) for one in self._listen),
             admin=tuple(one.of(number) for one in self._admin),
             file=None if self._file is None else str(self._file.path),

@@ -1,9 +1,14 @@
-"""What operators watch a server by, over HTTP."""
+"""What operators watch a server by: counts that are kept, pushed, and told over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from uuid import uuid4
 
+from askonce_server.assembly import Kept
 from askonce_server.config.address import TcpAddress
 from askonce_server.config.model import Config
 from askonce_server.ports import EntryStore, StoreUnavailable
@@ -11,11 +16,64 @@ from askonce_server.rpc.health import Health
 from askonce_server.rpc.sockets import ListenError
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.keeping import CountsKeeper
-from askonce_server.telemetry.metrics import Metric, metrics
+from askonce_server.service.tallies import Tallies
+from askonce_server.store import Turn
+from askonce_server.telemetry.metrics import Metric, Reading, metrics
+from askonce_server.telemetry.otlp import OtlpPush, Server, exporter_of, wanted
 from askonce_server.telemetry.prometheus import Scrapes
 from askonce_server.web import operators
 from askonce_server.web.routes import Routes
 from askonce_server.web.server import CannotListen, WebServer
+from askonce_server.workers.identity import Worker
+
+_COUNTS_LOCK, _PUSH_LOCK = "counts.lock", "push.lock"
+_NAME_BYTES = 32
+
+
+def counts_keeper(config: Config, worker: Worker | None, tallies: Tallies, kept: Kept) -> CountsKeeper:
+    """Return what keeps the counts; the workers of one server have one name for it, and take turns."""
+    keeper = CountsKeeper(
+        tallies,
+        kept.store,
+        kept.clock,
+        server=os.urandom(_NAME_BYTES) if worker is None else worker.instance.encode(),
+        seconds=config.stats.flush.total_seconds(),
+        turns=None if worker is None else Turn(config.store.path / _COUNTS_LOCK),
+    )
+    pushes = _push(config, worker, keeper, kept.store, os.environ)
+    if pushes is not None:
+        keeper.followers.append(pushes)
+    return keeper
+
+
+def _reading(keeper: CountsKeeper, store: EntryStore) -> Reading:
+    """Return what reads every metric as it is now."""
+
+    def reading() -> Iterator[Metric]:
+        try:
+            stats = store.stats()
+        except StoreUnavailable:
+            stats = None
+        return metrics(keeper.counted(), stats)
+
+    return reading
+
+
+def _push(
+    config: Config, worker: Worker | None, keeper: CountsKeeper, store: EntryStore, environ: Mapping[str, str]
+) -> OtlpPush | None:
+    """Return what pushes metrics, if the environment wants it."""
+    how = wanted(environ)
+    exporter = None if how is None else exporter_of(how)
+    if how is None or exporter is None:
+        return None
+    server = Server(
+        version=version("askonce-server"),
+        instance=uuid4().hex if worker is None else worker.instance,
+        began_ns=time.time_ns() if worker is None else worker.began_ns,
+    )
+    turns = None if worker is None else Turn(config.store.path / _PUSH_LOCK)
+    return OtlpPush(how, exporter, _reading(keeper, store), server, turns)
 
 
 def web_server(  # noqa: PLR0913 - the composition root passes each by name
@@ -35,14 +93,7 @@ def web_server(  # noqa: PLR0913 - the composition root passes each by name
     if not isinstance(address, TcpAddress):
         return None
 
-    def reading() -> Iterator[Metric]:
-        try:
-            stats = store.stats()
-        except StoreUnavailable:
-            stats = None
-        return metrics(keeper.counted(), stats)
-
-    table = operators.routes(Scrapes(reading), health.problem)
+    table = operators.routes(Scrapes(_reading(keeper, store)), health.problem)
     routes = Routes(table, faults=faults, hosts=config.telemetry.hosts, open_to=operators.OPEN)
     try:
         return WebServer(

@@ -55,6 +55,7 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
         number=orders.number,
         instance=orders.instance,
         started=orders.started,
+        began_ns=orders.began_ns,
         tallies=SharedCounts(descriptor, worker=orders.number, kind=Kind.TALLIES),
         stored=SharedCounts(descriptor, worker=orders.number, kind=Kind.STORE),
         serving=pulse.serving,

@@ -23,6 +23,16 @@ class Turns(Protocol):
         """Let another process have it."""
 
 
+class Follower(Protocol):
+    """What lives as long as counts are kept: it tells them to others."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def close(self) -> None:
+        """Tell what is not told yet, and end."""
+
+
 class Kept(NamedTuple):
     """What was counted since a time."""
 
@@ -55,12 +65,15 @@ class CountsKeeper:
         self._seconds = seconds
         self._turns = turns
         self._last: Counted = {}
+        self.followers: list[Follower] = []
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="askonce-counts", daemon=True)
 
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+        for one in self.followers:
+            one.start()
 
     def counted(self) -> Counted:
         """Return what the server counted since it started, with what its store did."""
@@ -100,6 +113,8 @@ class CountsKeeper:
     def close(self) -> None:
         """Have the rest kept. Called when nothing is counted any more, and before the store is closed."""
         self._closed.set()
+        for one in self.followers:
+            one.close()
         if self._thread.is_alive():
             self._thread.join()
         self.keep()

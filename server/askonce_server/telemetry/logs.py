@@ -8,6 +8,9 @@ import sys
 import traceback
 from datetime import UTC, datetime
 
+_TELL_SECRETS = ("opentelemetry.util.re",)
+"""Loggers that warn of settings by showing them: of headers that hold the key of a collector."""
+
 
 class JsonLines(logging.Formatter):
     """Formats a record as one JSON object.
@@ -41,3 +44,5 @@ def log_json_lines(level: int = logging.INFO, *, worker: int | None = None) -> N
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(worker))
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name in _TELL_SECRETS:
+        logging.getLogger(name).setLevel(logging.ERROR)

@@ -18,6 +18,8 @@ class Worker:
     """What its supervisor calls itself in the lock of the store."""
     started: float
     """When the server started, in seconds of `time.monotonic`."""
+    began_ns: int
+    """The same in nanoseconds since 1970."""
     tallies: SharedCounts
     """Where it counts decisions, with the others."""
     stored: SharedCounts

@@ -23,6 +23,8 @@ class Orders:
     """What the supervisor writes into the lock of the store once it holds it."""
     started: float
     """When the server started, in seconds of `time.monotonic`."""
+    began_ns: int
+    """The same in nanoseconds since 1970."""
     listen: tuple[str, ...]
     """The worker's own addresses, in the order of the configuration's."""
     admin: tuple[str, ...]
