@@ -84,7 +84,7 @@ class Guarding:
 
     def _features(self, text: str) -> GuardFeatures:
         if text not in self._kept:
-            self._kept[text] = features(text, _token)
+            self._kept[text] = features(text, plain_token)
         return self._kept[text]
 
 
@@ -164,5 +164,5 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
 
 
-def _token(string: str) -> int:
+def plain_token(string: str) -> int:
     return int.from_bytes(blake2b(string.encode(errors="surrogatepass"), digest_size=8).digest())

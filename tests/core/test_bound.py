@@ -37,7 +37,9 @@ def test_the_tail_is_the_exact_one(wrong, labels, hundredths):
 )
 def test_upper_bounds_are_those_of_the_tables(wrong, labels, confidence, bound):
     assert upper_bound(wrong, labels, confidence) == pytest.approx(bound, abs=2e-6)
-    assert float(exact_tail(wrong, labels, Fraction(bound))) == pytest.approx(1 - confidence, rel=2e-3)
+    if labels <= 1000:
+        exact = exact_tail(wrong, labels, Fraction(bound).limit_denominator(10**7))
+        assert float(exact) == pytest.approx(1 - confidence, rel=2e-3)
 
 
 def test_zero_wrong_needs_as_many_labels_as_everybody_says():
