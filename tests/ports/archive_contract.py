@@ -7,11 +7,18 @@ from dataclasses import replace
 import pytest
 
 from askonce_server.core.fates import Fate, Gone
-from ports.entry_store_contract import NOW_MS, digest, found, key, write
-from ports.finality_contract import EVERYTHING, dim, value
+from askonce_server.core.reasons import RefusalReason
+from ports.entry_store_contract import MIB, NOW_MS, digest, found, key, write
+from ports.finality_contract import EVERYTHING, dim, sweep, under, value
 from ports.semantic_rows_contract import told
 
 ROOT = digest("root", "acme")
+
+
+def gone(store, given):
+    """What is remembered of each key of a write."""
+    with store.read() as view:
+        return [view.archive.gone(key, given.scope_root) for key in given.keys]
 
 
 class ArchiveContract:
@@ -69,6 +76,49 @@ class ArchiveContract:
             archive = view.archive
             assert archive.gone(given.keys[1], ROOT) == Gone(Fate.DELETED, NOW_MS + 1)
             assert archive.gone(key("other"), ROOT) is None
+
+    def test_what_expired_and_was_swept_is_remembered_with_the_end_of_its_ttl(self, store):
+        given = write("q")
+        store.put([given])
+        sweep(store, given.remove_ms)
+        assert gone(store, given) == [Gone(Fate.EXPIRED, given.answer.expire_ms)] * 2
+
+    def test_what_a_purge_left_is_remembered_under_any_generation(self, store):
+        given = under(write("q"), EVERYTHING)
+        store.put([given])
+        store.raise_generations({EVERYTHING: value(1)}, at_ms=NOW_MS + 5)
+        sweep(store, NOW_MS + 9)
+        later = [each._replace(scope_key=digest("later"), entry_id=digest("later id")) for each in given.keys]
+        assert gone(store, replace(given, keys=tuple(later))) == [Gone(Fate.PURGED, NOW_MS + 9)] * 2
+
+    def test_what_was_evicted_is_remembered(self, make_store):
+        store = make_store(max_bytes=2 * MIB)
+        writes = [write(f"q{at}", body=bytes(64 << 10)) for at in range(100)]
+        store.put(writes)
+        left = [found(store, one.keys[0]) is not None for one in writes]
+        assert 0 < sum(left) < 100
+        told = [gone(store, one) for one in writes]
+        assert [one == [Gone(Fate.EVICTED, NOW_MS)] * 2 for one in told] == [not there for there in left]
+
+    def test_a_refusal_is_remembered_with_its_reason(self, store):
+        given, other = write("q"), write("q", scope="globex")
+        reason = RefusalReason.TRUNCATED
+        store.note_refused(given.keys, given.scope_root, reason, at_ms=NOW_MS + 7)
+        assert gone(store, given) == [Gone(Fate.REFUSED, NOW_MS + 7, reason)] * 2
+        assert gone(store, other) == [None, None]
+
+    def test_what_happened_last_counts(self, store):
+        given = told("q")
+        store.note_refused(given.keys, given.scope_root, RefusalReason.EMPTY, at_ms=NOW_MS)
+        store.put([given])
+        store.delete(given.keys[0].entry_id, at_ms=NOW_MS + 3)
+        assert set(gone(store, given)) == {Gone(Fate.DELETED, NOW_MS + 3)}
+        store.note_refused(given.keys, given.scope_root, RefusalReason.EMPTY, at_ms=NOW_MS + 4)
+        assert set(gone(store, given)) == {Gone(Fate.REFUSED, NOW_MS + 4, RefusalReason.EMPTY)}
+
+    def test_what_was_only_replaced_is_not_gone(self, store):
+        store.put([write("q"), write("q", body=b"again")])
+        assert gone(store, write("q")) == [None, None]
 
     def test_looking_at_a_body_is_no_use_of_it(self, store):
         store.put([write("q")])

@@ -54,6 +54,7 @@ def test_free_pages_go_back_to_the_disk_and_everything_else_stays(folder):
     assert sorted(path.name for path in folder.iterdir()) == [
         "askonce.lock",
         "data.mdb",
+        "departed",
         "hits",
         "lock.mdb",
     ]

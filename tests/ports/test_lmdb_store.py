@@ -2,7 +2,7 @@ import pytest
 
 from askonce_server.store import open_store
 from ports.archive_contract import ArchiveContract
-from ports.entry_store_contract import MIB, EntryStoreContract
+from ports.entry_store_contract import MIB, EntryStoreContract, key, write
 from ports.finality_contract import FinalityContract
 from ports.history_contract import HistoryContract
 from ports.semantic_rows_contract import SemanticRowsContract
@@ -11,6 +11,8 @@ from ports.store_process import settings
 
 class Lmdb:
     durability = "commit"
+    keyed = False
+    """Whether it has the key under which digests are made."""
 
     @pytest.fixture
     def make_store(self, tmp_path):
@@ -19,6 +21,8 @@ class Lmdb:
         def make(max_bytes=64 * MIB):
             folder = tmp_path / f"store-{len(made)}"
             made.append(open_store(settings(folder, max_bytes=max_bytes, durability=self.durability)))
+            if self.keyed:
+                made[-1].settle_guard_key(b"g" * 32)
             return made[-1]
 
         yield make
@@ -47,4 +51,13 @@ class TestLmdbSemanticRows(Lmdb, SemanticRowsContract):
 
 
 class TestLmdbArchive(Lmdb, ArchiveContract):
-    pass
+    keyed = True
+
+    def test_looking_at_a_body_does_not_spare_it_from_eviction(self, store):
+        store.put([write("q")])
+        with store.read() as view:
+            entry = view.entry(key("q"))
+            assert view.archive.holds_body(entry)
+            assert not store._hits.take(entry.store_id)  # noqa: SLF001 - what eviction goes by
+            view.body(entry)
+            assert store._hits.take(entry.store_id)  # noqa: SLF001 - as above

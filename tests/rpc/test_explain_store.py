@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askonce.v1 import admin_service_pb2, decision_pb2
+from askonce.v1 import admin_service_pb2, decision_pb2, reason_pb2
 from rpc.answers import answer_for
 from rpc.harness import DEADLINE_SECONDS, running, short_folder
 from rpc.replies import filed, malformed, verdict
@@ -261,3 +261,151 @@ def test_another_embedder_is_named(tenant):
     assert explained.whereabouts[0].description.endswith(
         "the same request was stored under other key settings or with another embedder"
     )
+
+
+def both(fate: str) -> dict[str, str]:
+    return dict.fromkeys(("exact", "normalized"), fate)
+
+
+def purge(server: Any, **target: Any) -> None:
+    wanted = admin_service_pb2.PurgeRequest(**target)
+    server.operator.admin.Purge(wanted, timeout=DEADLINE_SECONDS)
+
+
+def swept(server: Any, clock: Any) -> None:
+    while server.sidecar.store.sweep(clock.now_ms()).more:
+        pass
+
+
+@pytest.fixture
+def timed(start, clock):
+    """A server of its own, whose clock stands until it is moved."""
+    return start(embedders=EMBEDDERS, rules=RULES)
+
+
+def test_what_expired_is_told_before_and_after_it_is_swept(timed, clock, tenant):
+    asked = stored(timed, tenant)
+    ended = clock.now_ms() + 3_600_000
+    clock.advance(3_600_000)
+    for sweep in (lambda: None, lambda: swept(timed, clock)):
+        sweep()
+        explained = explain(timed, asked)
+        assert fates(explained) == both("expired")
+        assert {one.time.ToMilliseconds() for one in explained.whereabouts} == {ended}
+        assert "ttl ended at 20" in explained.summary
+
+
+TARGETS = {
+    "everything": {"everything": {}},
+    "model": {"model": {"provider": "openai", "model": "gpt-4o"}},
+    "dim tenant": {"dim": {"name": "tenant", "value": "acme"}},
+    "scope": {"scope": {"dims": [{"name": "tenant", "value": "acme"}]}},
+}
+
+
+@pytest.mark.parametrize("of", TARGETS)
+def test_what_was_purged_is_told_with_its_time_before_and_after_it_is_swept(timed, clock, of):
+    asked = stored(timed, "acme")
+    clock.advance(1_000)
+    purge(timed, **TARGETS[of])
+    at_ms = clock.now_ms()
+    clock.advance(1_000)
+    for sweep in (lambda: None, lambda: swept(timed, clock)):
+        sweep()
+        explained = explain(timed, asked)
+        assert fates(explained) == both("purged")
+        assert {one.time.ToMilliseconds() for one in explained.whereabouts} == {at_ms}
+        assert explained.scope.last_purge.ToMilliseconds() == at_ms
+        assert explained.scope.last_purge_of == of
+        assert explained.summary.startswith("a miss: it was purged at 20")
+    timed.gateway.fill(asked)
+    assert fates(explain(timed, asked)) == both("live")
+
+
+def test_what_was_deleted_is_told(server, tenant):
+    asked = stored(server, tenant)
+    found = server.gateway.ask(asked).candidate.entry_id
+    server.operator.admin.DeleteEntry(
+        admin_service_pb2.DeleteEntryRequest(entry_id=found), timeout=DEADLINE_SECONDS
+    )
+    explained = explain(server, asked)
+    assert fates(explained) == both("deleted")
+    assert explained.summary.startswith("a miss: it was deleted at 20")
+
+
+@pytest.mark.parametrize("by_token", [True, False])
+def test_what_was_refused_is_told_with_the_reason(server, tenant, by_token):
+    asked = wanted(tenant)
+    source = server.gateway.ask(asked).fill_token if by_token else asked
+    assert filed(server.gateway.store(source, answer_for(asked, finish_reasons=["length"]))) == "truncated"
+    explained = explain(server, asked)
+    assert fates(explained) == both("refused")
+    assert explained.whereabouts[0].refusal_reason == reason_pb2.REFUSAL_REASON_TRUNCATED
+    assert explained.summary.endswith(": truncated")
+    server.gateway.store(asked, answer_for(asked))
+    assert fates(explain(server, asked)) == both("live")
+
+
+def test_a_refusal_that_may_leave_nothing_behind_is_not_remembered(server, tenant):
+    asked = wanted(tenant)
+    kept = server.gateway.store(asked, answer_for(asked), logging_disabled=True)
+    assert filed(kept) == "logging_disabled"
+    assert fates(explain(server, asked)) == both("unknown")
+
+
+def test_what_was_evicted_is_told(tenant):
+    with running(store={"max_bytes": "8MiB"}, rules=RULES[1:]) as one:
+        items = [wanted(tenant, system=f"{number}") for number in range(120)]
+        for each in items:
+            assert filed(one.gateway.store(each, answer_for(each, "x" * (200 << 10)))) == "stored"
+        explained = [explain(one, each) for each in items]
+    told = [fates(each)["exact"] for each in explained]
+    assert set(told) == {"evicted", "live"}
+    assert told[0] == "evicted"
+    assert explained[0].summary.startswith("a miss: it was evicted to make room at 20")
+
+
+def test_what_became_of_an_entry_outlives_a_restart(tenant):
+    with short_folder() as folder:
+        with running(folder, rules=RULES[1:]) as one:
+            asked = wanted(tenant)
+            one.gateway.store(asked, answer_for(asked, finish_reasons=["length"]))
+        with running(folder, rules=RULES[1:]) as one:
+            assert fates(explain(one, asked)) == both("refused")
+
+
+def test_a_near_text_that_was_purged_or_expired_is_told(timed, clock):
+    asked = near("acme", "Where is the kettle?", 1)
+    filled(timed, asked)
+    clock.advance(1)
+    purge(timed, everything={})
+    explained = explain(timed, asked)
+    assert set(fates(explained).values()) == {"purged"}
+    assert ("generation", "") in apart(explained)
+    clock.advance(10)
+    timed.gateway.fill(asked)
+    clock.advance(3_600_000)
+    assert set(fates(explain(timed, asked)).values()) == {"expired"}
+    swept(timed, clock)
+    assert set(fates(explain(timed, asked)).values()) == {"expired"}
+
+
+def test_nothing_of_what_is_stored_is_told_but_digests_and_times(server, tenant):
+    marked_scope = f"marked-{tenant}"
+    asked = describe(
+        marked_scope,
+        turns("marked-prompt one", "marked-prompt two", "marked-prompt three"),
+        system="marked-system",
+        tools=[{"type": "function", "function": {"name": "marked-tool", "parameters": {}}}],
+        params={"temperature": 0, "user": "marked-param", "marked-param": 1},
+        headers={"anthropic-beta": "marked-header"},
+        versions={"guardrail": "marked-version"},
+        **NEAR,
+    )
+    asked.embedding.CopyFrom(asking("", at(1)).embedding)
+    filled(server, asked)
+    other = near(marked_scope, "Where is the kettle?", 1)
+    for explained in (explain(server, other), explain(server, asked)):
+        assert explained.scope.answers == 1
+        assert "marked" not in str(explained)
+    assert len(explain(server, other).nearest[0].differences) > 5

@@ -27,3 +27,9 @@ class Gone(NamedTuple):
     at_ms: int
     """When it expired, was removed or was refused: milliseconds since 1970."""
     refusal: RefusalReason | None = None
+
+
+def latest(first: Gone | None, second: Gone | None) -> Gone | None:
+    """Return what happened last of the two."""
+    told = [one for one in (first, second) if one is not None]
+    return max(told, key=lambda one: one.at_ms, default=None)

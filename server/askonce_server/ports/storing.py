@@ -152,6 +152,14 @@ class EntryStore(History, Protocol):
         then is STORE_FAILED. Never raises.
         """
 
+    def note_refused(
+        self, keys: Sequence[EntryKey], scope_root: bytes, reason: RefusalReason, *, at_ms: int
+    ) -> None:
+        """Remember for a while that an answer for these entries was refused, to explain misses by.
+
+        Takes no transaction. Never raises.
+        """
+
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
         """Give each named generation (32 bytes) a new value (16 bytes, never used before).
 

@@ -62,6 +62,8 @@ class Admitted:
     """Empty: the caller has no lease."""
     rule_id: str = ""
     """Under which it is counted; empty where no rule is known."""
+    grant: Grant | None = None
+    """What the answer was for, where that is known."""
 
 
 class StoreService:
@@ -85,9 +87,9 @@ class StoreService:
             grant, rule = granted
             wanted = still_wanted(grant, rule) if isinstance(filed.source, bytes) else grant
             if wanted is None:
-                return Admitted(RefusalReason.TOKEN_EXPIRED, grant.lease, grant.holder, grant.rule_id)
+                return _admitted(RefusalReason.TOKEN_EXPIRED, grant)
             result = _admit(wanted, rule, filed, allowance, now_ms=now_ms)
-            return Admitted(result, grant.lease, grant.holder, rule.id)
+            return _admitted(result, grant)
         except MalformedRequest:
             raise
         except Exception as error:
@@ -102,7 +104,7 @@ class StoreService:
             grant = self._tokens.verify(filed.source, now_ms=self._shared.clock.now_ms())
         except Exception:  # a token that cannot be read says no lease
             return Admitted(reason)
-        return Admitted(reason, grant.lease, grant.holder, grant.rule_id)
+        return _admitted(reason, grant)
 
     def commit(self, admitted: Sequence[Admitted]) -> list[Stored]:
         """Write what was admitted, wait until it is durable, and count each once. Never raises.
@@ -118,7 +120,18 @@ class StoreService:
         for one, result in zip(admitted, results, strict=True):
             self._shared.tallies.stored(result.refusal, one.rule_id)
             self._tell(one, result)
+            self._remember(one.grant, result.refusal)
         return results
+
+    def _remember(self, grant: Grant | None, refusal: RefusalReason | None) -> None:
+        """Remember a refusal, to explain the misses by that follow; not where nothing may be kept."""
+        if grant is None or refusal is None or refusal is RefusalReason.LOGGING_DISABLED:
+            return
+        at_ms = self._shared.clock.now_ms()
+        try:
+            self._store.note_refused(grant.keys, grant.scope_root, refusal, at_ms=at_ms)
+        except Exception as error:
+            self._shared.faults.record("remembering a refusal", error)
 
     def _put(self, writes: Sequence[Write]) -> Sequence[RefusalReason | None]:
         try:
@@ -205,6 +218,10 @@ class StoreService:
             return decision.grant, plan.rule
         reason = decision.bypass_reason
         return _as_refusal(reason) if reason is not None else RefusalReason.NO_MATCHER
+
+
+def _admitted(result: Write | RefusalReason, grant: Grant) -> Admitted:
+    return Admitted(result, grant.lease, grant.holder, grant.rule_id, grant)
 
 
 def _admit(

@@ -163,6 +163,9 @@ class Search:
                 note += " or with another embedder" if key.matcher is Matcher.SEMANTIC else ""
         if gone is None:
             return Whereabouts(key.matcher, key.entry_id, Fate.UNKNOWN, note=note)
+        if gone.fate is Fate.PURGED:  # it is remembered when its rows were removed, some time after the purge
+            raised = [at_ms for at_ms in self._raised if at_ms is not None and at_ms <= gone.at_ms]
+            gone = gone._replace(at_ms=max(raised, default=gone.at_ms))
         return Whereabouts(key.matcher, key.entry_id, gone.fate, gone.at_ms, gone.refusal)
 
     def _old(self, key: EntryKey) -> Entry | None:

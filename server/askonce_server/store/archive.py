@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from askonce_server.core.entries import Entry, EntryKey
-from askonce_server.core.fates import Fate, Gone
+from askonce_server.core.fates import Fate, Gone, latest
 from askonce_server.ports.archive import Kept
 from askonce_server.storage.v1.record_pb2 import EntryRecord, StoreRecord
+from askonce_server.store.departed import Departed, identity
 from askonce_server.store.finality import Finality
 from askonce_server.store.keyring import KeyMissing, Keyring
 from askonce_server.store.layout import ID_BYTES, Databases, Transaction, body_row, store_row
@@ -27,10 +28,11 @@ class Measurable(Protocol):
 class LmdbArchive:
     """The Archive of one view."""
 
-    def __init__(self, view: Measurable, databases: Databases, keys: Keyring) -> None:
+    def __init__(self, view: Measurable, databases: Databases, keys: Keyring, departed: Departed) -> None:
         self._view = view
         self._databases = databases
         self._keys = keys
+        self._departed = departed
 
     def newest(self, scope_root: bytes, *, limit: int) -> list[Kept]:
         """Return the newest Stores of a scope, newest first, at most `limit`. Bodies are not touched."""
@@ -42,9 +44,9 @@ class LmdbArchive:
 
     def gone(self, key: EntryKey, scope_root: bytes) -> Gone | None:
         """Return why there is no entry at `key`, where that is remembered."""
-        del scope_root
         at_ms = self._view.measure(lambda txn: Finality(txn, self._databases).deleted_ms(key.entry_id))
-        return None if at_ms is None else Gone(Fate.DELETED, at_ms)
+        deleted = None if at_ms is None else Gone(Fate.DELETED, at_ms)
+        return latest(self._departed.find(identity(key, scope_root)), deleted)
 
     def holds_body(self, entry: Entry) -> bool:
         """Whether the entry's body is there and can be read."""

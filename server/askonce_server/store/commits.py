@@ -13,6 +13,7 @@ import lmdb
 
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import Counts
+from askonce_server.store.departed import Departed
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.eviction import SWEEP_ROWS
 from askonce_server.store.faults import describe, is_full
@@ -37,13 +38,20 @@ class Committer:
     """Runs jobs inside write transactions. Used by one thread alone."""
 
     def __init__(
-        self, opened: OpenEnvironment, bounds: Bounds, *, commit: Commit, counts: Counts | None = None
+        self,
+        opened: OpenEnvironment,
+        bounds: Bounds,
+        departed: Departed,
+        *,
+        commit: Commit,
+        counts: Counts | None = None,
     ) -> None:
         self._env = opened.env
         self._databases = opened.databases
         self._keys = opened.keys
         self._files = opened.files
         self._bounds = bounds
+        self._departed = departed
         self._commit = commit
         self._counts = counts
         self._path = Path(opened.env.path())
@@ -99,9 +107,14 @@ class Committer:
         if rows.changed:
             self.problem = None
             self.evicted += rows.evicted
+            self._remember(rows)
             if self._counts is not None and rows.evicted:
                 self._counts.add("evicted", rows.evicted)
         self._acknowledge(jobs, results)
+
+    def _remember(self, rows: Rows) -> None:
+        for what, gone in rows.departed:
+            self._departed.note(what, gone)
 
     def _acknowledge(self, jobs: Sequence[Job], results: Sequence[RefusalReason | None]) -> None:
         for job, result in zip(jobs, results, strict=True):
@@ -130,8 +143,10 @@ class Committer:
         """Remove expired entries in a transaction of their own, since the full one had to be given up."""
         txn = self._env.begin(write=True, buffers=True)
         try:
-            if Rows(txn, self._databases, self._keys).remove_expired(now_ms, limit=SWEEP_ROWS):
+            rows = Rows(txn, self._databases, self._keys)
+            if rows.remove_expired(now_ms, limit=SWEEP_ROWS):
                 self._commit(txn)
+                self._remember(rows)
         except (lmdb.Error, OSError) as fault:
             _log.warning("no room could be made in the store: %s", fault)
         finally:

@@ -43,15 +43,15 @@ def make_room(rows: Rows, space: Space, hits: Hits, prepared: Prepared, *, now_m
         if space.take(cost, freed=freed):
             return True
         short = space.shortfall(cost, freed=freed)
-        if short <= 0 or not evict(rows, hits, wanted=short + slack(space.limit)):
+        if short <= 0 or not evict(rows, hits, wanted=short + slack(space.limit), now_ms=now_ms):
             return False
     return False
 
 
-def trim(rows: Rows, space: Space, hits: Hits) -> bool:
+def trim(rows: Rows, space: Space, hits: Hits, *, now_ms: int) -> bool:
     """Evict some of what a store has above its limit, which was lowered; return whether there is more."""
     short = space.shortfall(0, freed=0)
-    if short <= 0 or not evict(rows, hits, wanted=short + slack(space.limit)):
+    if short <= 0 or not evict(rows, hits, wanted=short + slack(space.limit), now_ms=now_ms):
         return False
     space.measure()
     return space.shortfall(0, freed=0) > 0
@@ -62,7 +62,7 @@ def slack(limit: int) -> int:
     return min(limit // 64, MIB)
 
 
-def evict(rows: Rows, hits: Hits, *, wanted: int) -> int:
+def evict(rows: Rows, hits: Hits, *, wanted: int, now_ms: int) -> int:
     """Evict Stores that took about `wanted` bytes of pages; return how many Stores."""
     hand = int.from_bytes(rows.meta(META_HAND) or b"", "big")
     last = rows.newest_store() - _NEW_STORES
@@ -73,7 +73,7 @@ def evict(rows: Rows, hits: Hits, *, wanted: int) -> int:
     chosen = _choose(rows, victims(older_from, hand, hits.take), wanted)
     chosen = chosen or _choose(rows, victims(rows.stores_from, hand, hits.take), wanted)
     for store_id in chosen:
-        rows.remove_store(store_id)
+        rows.evict(store_id, now_ms=now_ms)
     if chosen:
         rows.evicted += len(chosen)
         hand = next(rows.stores_from(chosen[-1] + 1), 0)  # behind the newest: the oldest, not what comes next

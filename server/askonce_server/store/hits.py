@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import mmap
-import os
 from pathlib import Path
 from typing import Final
+
+from askonce_server.store.mapped import mapped
 
 FILE: Final = "hits"
 SLOTS: Final = 1 << 20
@@ -31,7 +32,7 @@ class Hits:
     def shared(cls, folder: Path) -> Hits:
         """Share the marks of the store in `folder`; where that cannot be, they are the process's own."""
         try:
-            return cls(_map(folder / FILE))
+            return cls(mapped(folder / FILE, SLOTS))
         except OSError as fault:
             _log.warning("the hits of the store at %s are not shared between processes: %s", folder, fault)
             return cls()
@@ -52,14 +53,3 @@ class Hits:
         marked = self._slots[slot] != 0
         self._slots[slot] = 0
         return marked
-
-
-def _map(path: Path) -> mmap.mmap:
-    """Map the file with its blocks: touching a hole on a full disk would end the process with SIGBUS."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        if os.fstat(descriptor).st_blocks * 512 < SLOTS:
-            os.posix_fallocate(descriptor, 0, SLOTS)
-        return mmap.mmap(descriptor, SLOTS)
-    finally:
-        os.close(descriptor)

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Final
 
 from askonce_server.core.entries import EntryKey, Write
+from askonce_server.core.fates import Fate, Gone
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import Counted, Past, Reach, StoreStats
+from askonce_server.store.departed import identity
 from askonce_server.store.eviction import make_room
 from askonce_server.store.history import HistoryRows
 from askonce_server.store.hits import Hits
@@ -37,6 +39,13 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
         jobs = [self._job(write, ticket) for write in writes]
         self._writer.submit([job for job in jobs if job is not None], ticket)
         return [RefusalReason.STORE_FAILED if job is None else job.result for job in jobs]
+
+    def note_refused(
+        self, keys: Sequence[EntryKey], scope_root: bytes, reason: RefusalReason, *, at_ms: int
+    ) -> None:
+        """Remember for a while that an answer for these entries was refused; see the port."""
+        for key in keys:
+            self._departed.note(identity(key, scope_root), Gone(Fate.REFUSED, at_ms, reason))
 
     def put_regardless(self, write: Write, *, timeout: float) -> None:
         """Store `write` within `timeout` seconds, also in a full store. Raises StoreUnavailable."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
 from askonce_server.core.entries import Body, Entry, EntryKey, Write
+from askonce_server.core.fates import Fate, Gone
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import (
     Counted,
@@ -23,6 +25,7 @@ from askonce_server.ports import (
     VectorBlock,
 )
 from askonce_server.store.costs import MIB, write_cost
+from askonce_server.store.departed import Departed, identity
 from askonce_server.store.finality import TOMBSTONE_MS
 from askonce_server.store.hits import Hits
 from askonce_server.store.layout import body_row, entry_row
@@ -95,7 +98,7 @@ class MemoryReadView:
     @property
     def archive(self) -> MemoryArchive:
         """What it tells operators besides."""
-        return MemoryArchive(self._open())
+        return MemoryArchive(self._open(), self._store.departed)
 
     def _open(self) -> MemoryRows:
         if self._rows is None:
@@ -111,6 +114,8 @@ class MemoryEntryStore:
         self._lock = threading.Lock()
         self._rows = MemoryRows()
         self._hits = Hits()
+        self.departed = Departed()
+        self.departed.follow(secrets.token_bytes(32))
         self._history = MemoryHistory()
         self._hand = 0
         self._evicted = 0
@@ -156,6 +161,13 @@ class MemoryEntryStore:
         with self._lock:
             self._changing().remove(entry_row(key) for key in keys)
 
+    def note_refused(
+        self, keys: Sequence[EntryKey], scope_root: bytes, reason: RefusalReason, *, at_ms: int
+    ) -> None:
+        """Remember for a while that an answer for these entries was refused; see the port."""
+        for key in keys:
+            self.departed.note(identity(key, scope_root), Gone(Fate.REFUSED, at_ms, reason))
+
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
         """Give each named generation a new value: what is older becomes unreachable."""
         with self._lock:
@@ -169,7 +181,10 @@ class MemoryEntryStore:
     def delete(self, entry_id: bytes, *, at_ms: int) -> list[EntryKey]:
         """Remove the entry with that id and the others of its Store, finally; see the port."""
         with self._lock:
-            return self._changing().delete(entry_id, at_ms=at_ms)
+            rows = self._changing()
+            found = rows.find(entry_id)
+            self._note(() if found is None else rows.stores[found.store_id], Fate.DELETED, at_ms)
+            return rows.delete(entry_id, at_ms=at_ms)
 
     def sweep(self, now_ms: int) -> Swept:
         """Remove what has expired, and what a purge left. Raises StoreUnavailable."""
@@ -178,6 +193,8 @@ class MemoryEntryStore:
                 raise StoreUnavailable("the store is closed")
             rows = self._changing()
             expired, unreachable = rows.expired(now_ms), rows.unreachable()
+            self._note(unreachable, Fate.PURGED, now_ms)
+            self._note(expired, Fate.EXPIRED, now_ms)
             rows.remove([*expired, *unreachable])
             forgotten = rows.forget_tombstones(now_ms - TOMBSTONE_MS)
         return Swept(expired=len(expired) + forgotten, unreachable=len(unreachable))
@@ -250,15 +267,24 @@ class MemoryEntryStore:
         if write_cost(prepared) > self._limit_bytes // 2:
             return False
         expired = self._rows.expired(prepared.write.answer.store_ms)
-        if expired:
-            self._changing().remove(expired)
+        now_ms = prepared.write.answer.store_ms
+        self._note(expired, Fate.EXPIRED, now_ms)
         rows = self._changing()
+        rows.remove(expired)
         chosen = victims(rows.stores_from, self._hand, self._hits.take)
         while not self._fits(prepared) and (victim := next(chosen, None)) is not None:
+            self._note(rows.stores[victim], Fate.EVICTED, now_ms)
             rows.remove(list(rows.stores[victim]))
             self._hand = next(rows.stores_from(victim + 1), 0)
             self._evicted += 1
         return self._fits(prepared)
+
+    def _note(self, rows: Iterable[bytes], fate: Fate, at_ms: int) -> None:
+        """Remember what becomes of the entries at `rows`, which are still there."""
+        for row in rows:
+            entry = self._rows.entries[row]
+            when = entry.answer.expire_ms if fate is Fate.EXPIRED else at_ms
+            self.departed.note(identity(entry.key, entry.scope_root), Gone(fate, when))
 
     def _fits(self, prepared: Prepared) -> bool:
         freed = self._rows.reclaimable(entry_row(key) for key in prepared.keys)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askonce_server.core.entries import Entry, EntryKey
-from askonce_server.core.fates import Fate, Gone
+from askonce_server.core.fates import Fate, Gone, latest
 from askonce_server.ports.archive import Kept
+from askonce_server.store.departed import Departed, identity
 from askonce_server.store.layout import body_row
 from askonce_server.store.memory_rows import MemoryRows
 
@@ -14,8 +15,9 @@ from askonce_server.store.memory_rows import MemoryRows
 class MemoryArchive:
     """The Archive of one view."""
 
-    def __init__(self, rows: MemoryRows) -> None:
+    def __init__(self, rows: MemoryRows, departed: Departed) -> None:
         self._rows = rows
+        self._departed = departed
 
     def newest(self, scope_root: bytes, *, limit: int) -> list[Kept]:
         """Return the newest Stores of a scope, newest first, at most `limit`."""
@@ -34,9 +36,9 @@ class MemoryArchive:
 
     def gone(self, key: EntryKey, scope_root: bytes) -> Gone | None:
         """Return why there is no entry at `key`, where that is remembered."""
-        del scope_root
         at_ms = self._rows.tombstones.get(key.entry_id)
-        return None if at_ms is None else Gone(Fate.DELETED, at_ms)
+        deleted = None if at_ms is None else Gone(Fate.DELETED, at_ms)
+        return latest(self._departed.find(identity(key, scope_root)), deleted)
 
     def holds_body(self, entry: Entry) -> bool:
         """Whether the entry's body is there."""

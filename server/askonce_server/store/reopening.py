@@ -68,6 +68,12 @@ class ReopeningStore:
         """Store each write; see the port."""
         return self._store.put(writes)
 
+    def note_refused(
+        self, keys: Sequence[EntryKey], scope_root: bytes, reason: RefusalReason, *, at_ms: int
+    ) -> None:
+        """Remember for a while that an answer for these entries was refused; see the port."""
+        self._store.note_refused(keys, scope_root, reason, at_ms=at_ms)
+
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
         """Give each named generation a new value; see the port. Raises StoreUnavailable."""
         self._store.raise_generations(values, at_ms=at_ms)

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from askonce_server.core.entries import EntryKey, SemanticRow, Write
+from askonce_server.core.fates import Fate, Gone
 from askonce_server.ports import Counted
 from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.bodies import BodyRows
 from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost
+from askonce_server.store.departed import identity_of
 from askonce_server.store.finality import Finality
 from askonce_server.store.history import HistoryRows
 from askonce_server.store.keyring import Keyring
@@ -58,6 +60,7 @@ class Rows:
         "_scopes",
         "_txn",
         "changed",
+        "departed",
         "evicted",
     )
 
@@ -73,6 +76,8 @@ class Rows:
         """Whether there is anything to commit."""
         self.evicted = 0
         """Stores that were removed to make room."""
+        self.departed: list[tuple[bytes, Gone]] = []
+        """The entries that were removed and why, to be remembered once that is committed."""
 
     def admits(self, write: Write) -> bool:
         """Whether nothing that `write` depends on was purged or deleted since it began. Raises Damaged."""
@@ -97,6 +102,7 @@ class Rows:
         rows = [row for store_id in store_ids for row in self._bodies.entries(store_id)]
         records = self._records(rows) or first
         self._remove_records(records)
+        self._note(records, Gone(Fate.DELETED, at_ms))
         for buried in {entry_id, *(row[ID_BYTES:] for row in records)}:
             self._finality.bury(buried, at_ms=at_ms)
         return [key_of(row, record) for row, record in records.items()]
@@ -160,10 +166,15 @@ class Rows:
         self.changed = True
         self._txn.put(name, value, db=self._databases.meta)
 
-    def remove(self, rows: Iterable[bytes]) -> int:
-        """Remove the entries at `rows` and the bodies that only they refer to; return how many there were."""
+    def remove(self, rows: Iterable[bytes], gone: Gone | None = None) -> int:
+        """Remove the entries at `rows` and the bodies that only they refer to; return how many there were.
+
+        `gone` is what is remembered of them.
+        """
         records = self._records(rows)
         self._remove_records(records)
+        if gone is not None:
+            self._note(records, gone)
         return len(records)
 
     def remove_expired(self, now_ms: int, *, limit: int) -> int:
@@ -189,6 +200,8 @@ class Rows:
                 self._finality.unbury(row)
             self._txn.delete(key, db=self._databases.expiry)
         self._remove_records(records)
+        for row, record in records.items():
+            self._note({row: record}, Gone(Fate.EXPIRED, record.expire_ms))
         return len(expired)
 
     def reclaimable(self, prepared: Prepared) -> int:
@@ -211,11 +224,21 @@ class Rows:
         """Return how many bytes of pages the rows of a Store take, at most."""
         return self._cost(self._records(self._bodies.entries(store_id)))
 
-    def remove_store(self, store_id: int) -> None:
-        """Remove what is left of a Store."""
+    def evict(self, store_id: int, *, now_ms: int) -> None:
+        """Remove what is left of a Store, to make room."""
         self.changed = True
-        self._remove_records(self._records(self._bodies.entries(store_id)))
+        self.remove(self._bodies.entries(store_id), Gone(Fate.EVICTED, now_ms))
         self._bodies.forget(store_id)
+
+    def _note(self, records: Mapping[bytes, EntryRecord], gone: Gone) -> None:
+        for row, record in records.items():
+            what = identity_of(
+                record.matcher,
+                scope_root=record.scope_root,
+                fingerprint=record.fingerprint,
+                entry_id=row[ID_BYTES:],
+            )
+            self.departed.append((what, gone))
 
     def _cost(self, records: Mapping[bytes, EntryRecord]) -> int:
         """Return how many bytes of pages removing `records` gives back."""

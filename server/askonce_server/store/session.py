@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store.commits import Commit, Committer, commit_transaction
+from askonce_server.store.departed import Departed
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.faults import describe, is_damage
 from askonce_server.store.held import StoreLost
@@ -39,9 +40,12 @@ class StoreSession:
         self._lost: str | None = None
         self._closed = False
         self._hits = Hits.shared(settings.path)
-        self._readers = Readers(opened, self._hits, self._unreadable)
+        self._departed = Departed.shared(settings.path)
+        self._readers = Readers(opened, self._hits, self._departed, self._unreadable)
         self._counts = settings.counts
-        self._committer = Committer(opened, settings.bounds, commit=commit, counts=settings.counts)
+        self._committer = Committer(
+            opened, settings.bounds, self._departed, commit=commit, counts=settings.counts
+        )
         options = WriterOptions(
             timeout=settings.write_timeout,
             sync_interval=settings.sync_interval if settings.durability == "periodic" else None,
@@ -93,6 +97,7 @@ class StoreSession:
         if written and not len(self._readers):
             self._opened.close()
             self._hits.close()
+            self._departed.close()
         else:
             _log.warning("the store at %s was still in use when it was closed", self._path)
 

@@ -42,7 +42,9 @@ class SettlingStore(StoreSession):
 
         Raises StoreUnavailable.
         """
-        return self._settle(META_GUARD_KEY, proposed)
+        key = self._settle(META_GUARD_KEY, proposed)
+        self._departed.follow(key)
+        return key
 
     def settle_encryption(self) -> None:
         """Note which key encrypts. Raises StoreUnavailable, also for an encrypted store and no key at all.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, NamedTuple
 
+from askonce_server.core.fates import Fate, Gone
 from askonce_server.ports import Swept
 from askonce_server.store.commits import Commit, commit_transaction
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
@@ -71,11 +72,11 @@ class SweepingStore(StoreSession):
         )
 
     def _sweep(self, due: _Due, now_ms: int, rows: Rows, space: Space) -> Swept:
-        unreachable = rows.remove(due.unreachable)
+        unreachable = rows.remove(due.unreachable, Gone(Fate.PURGED, now_ms))
         if due.removal is not None and due.removal.done:
             rows.finish_removal(due.removal)
         expired = rows.remove_expired(now_ms, limit=SWEEP_ROWS)
-        over = trim(rows, space, self._hits)
+        over = trim(rows, space, self._hits, now_ms=now_ms)
         more = over or expired == SWEEP_ROWS or due.removal is not None
         return Swept(expired=expired, evicted=rows.evicted, unreachable=unreachable, more=more)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import NoReturn
 
-from askonce_server.core.entries import Write
+from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import Counted, StoreUnavailable
 
@@ -26,6 +26,12 @@ class UnavailableStore:
     def put(self, writes: Sequence[Write]) -> list[RefusalReason | None]:
         """Refuse each write with STORE_FAILED."""
         return [RefusalReason.STORE_FAILED for _ in writes]
+
+    def note_refused(
+        self, keys: Sequence[EntryKey], scope_root: bytes, reason: RefusalReason, *, at_ms: int
+    ) -> None:
+        """Remember nothing: there is nowhere to."""
+        del keys, scope_root, reason, at_ms
 
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> NoReturn:
         """Raise StoreUnavailable."""

@@ -12,6 +12,7 @@ from askonce_server.core.entries import Body, Entry, EntryKey
 from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.archive import LmdbArchive
+from askonce_server.store.departed import Departed
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.finality import Finality
 from askonce_server.store.hits import Hits
@@ -36,6 +37,7 @@ class Readers:
         "_snapshot",
         "_views",
         "databases",
+        "departed",
         "hits",
         "keys",
         "recent",
@@ -46,6 +48,7 @@ class Readers:
         self,
         opened: OpenEnvironment,
         hits: Hits,
+        departed: Departed,
         unreadable: Callable[[Exception], StoreUnavailable],
     ) -> None:
         self._env = opened.env
@@ -53,6 +56,7 @@ class Readers:
         self.databases = opened.databases
         self.keys = opened.keys
         self.hits = hits
+        self.departed = departed
         self.recent = RecentVectors(opened.databases, opened.keys)
         self.unreadable = unreadable
         """Turns a fault of reading into what the port raises."""
@@ -236,7 +240,8 @@ class LmdbReadView:
     @property
     def archive(self) -> LmdbArchive:
         """What it tells operators besides."""
-        return LmdbArchive(self, self._readers.databases, self._readers.keys)
+        readers = self._readers
+        return LmdbArchive(self, readers.databases, readers.keys, readers.departed)
 
     def measure(self, count: Callable[[Transaction], Counts]) -> Counts:
         """Return what `count` finds in the transaction."""
