@@ -85,7 +85,7 @@ def test_one_request_is_explained_against_the_store_of_a_server(askonce, files, 
     assert told[0] == "a miss: it was never stored; the nearest stored answer differs in messages[0]"
     assert told[1] == "request rule chat"
     assert told[2].startswith("exact it was never stored, or so long ago that it is not remembered (")
-    assert told[3] == "scope tenant: 1 answers"
+    assert told[3] == "scope tenant: 1 answer"
     assert told[5].startswith("nearest stored answer 1: ")
     assert told[7] == "material messages[0] the last turn differs exact"
     assert "marked-tenant" not in hit.out + missed.out

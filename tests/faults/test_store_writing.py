@@ -17,6 +17,7 @@ from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import open_store, session
 from askonce_server.store.commits import Committer
+from askonce_server.store.departed import Departed
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.jobs import Job, Ticket
 from askonce_server.store.space import oldest_reader
@@ -517,9 +518,8 @@ class NoTransactions(Committer):
 def submit_one(sync_interval):
     env = Env()
     options = WriterOptions(sync_interval=sync_interval)
-    writer = Writer(
-        env, NoTransactions(OpenEnvironment(env, None, None, None, None), None, commit=None), options
-    )
+    opened = OpenEnvironment(env, None, None, None, None)
+    writer = Writer(env, NoTransactions(opened, None, Departed(), commit=None), options)
     ticket = Ticket()
     job = Job(action=None, ticket=ticket)
     writer.submit([job], ticket)

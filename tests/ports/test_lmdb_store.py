@@ -58,6 +58,6 @@ class TestLmdbArchive(Lmdb, ArchiveContract):
         with store.read() as view:
             entry = view.entry(key("q"))
             assert view.archive.holds_body(entry)
-            assert not store._hits.take(entry.store_id)  # noqa: SLF001 - what eviction goes by
+            assert not store._hits.take(entry.store_id)
             view.body(entry)
-            assert store._hits.take(entry.store_id)  # noqa: SLF001 - as above
+            assert store._hits.take(entry.store_id)
