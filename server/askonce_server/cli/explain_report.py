@@ -88,7 +88,9 @@ def _scope(scope: ExplainedScope) -> str:
     said = ", ".join(scope.dims) or "shared by all"
     if scope.namespace:
         said += ", in a namespace"
-    said += f": {scope.answers} answer{'' if scope.answers == 1 else 's'}" + (", the newest that were looked at" if scope.bounded else "")
+    said += f": {scope.answers} answer{'' if scope.answers == 1 else 's'}" + (
+        ", the newest that were looked at" if scope.bounded else ""
+    )
     if scope.HasField("last_purge"):
         said += f"; last purge ({scope.last_purge_of}) at {moment(scope.last_purge)}"
     return said
