@@ -208,7 +208,8 @@ def test_store_by_itself_still_files_an_answer(askonce):
 
 
 @pytest.mark.parametrize("schema", [2, 7])
-def test_a_store_of_a_newer_version_is_never_touched(askonce, folder, tmp_path, schema):
+def test_a_store_of_a_newer_version_is_never_touched(askonce, folder, monkeypatch, schema):
+    monkeypatch.setenv("ASKONCE_STORE_MAX_BYTES", "8MiB")  # the file, which is read here, is as large as that
     askonce("export", "backup.jsonl", "--store", folder)
     env = lmdb.open(str(folder), max_dbs=32, map_size=1 << 27)
     with env.begin(write=True) as txn:

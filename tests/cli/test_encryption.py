@@ -42,7 +42,8 @@ def config(tmp_path):
         keys = ", ".join(f"{{key_file: {tmp_path / name}}}" for name in names)
         encryption = f"encryption: {{keys: [{keys}], enabled: {str(enabled).lower()}}}" if names else ""
         path = tmp_path / "askonce.yaml"
-        path.write_text(f"store:\n  path: {tmp_path / store}\n  {encryption}\n")
+        # Tests read the whole file, which is as large as the store may become.
+        path.write_text(f"store:\n  path: {tmp_path / store}\n  max_bytes: 8MiB\n  {encryption}\n")
         return path
 
     return make
