@@ -63,7 +63,8 @@ def test_folder_and_files_are_for_the_owner_alone(tmp_path):
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert modes == dict.fromkeys(("data.mdb", "lock.mdb", "askonce.lock", "hits", "departed"), 0o600)
+    names = ("data.mdb", "lock.mdb", "askonce.lock", "hits", "departed", "reserve")
+    assert modes == dict.fromkeys(names, 0o600)
 
 
 def test_a_second_instance_is_refused_by_path_and_process(folder):

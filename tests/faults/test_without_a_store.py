@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import subprocess
 import time
 
 import pytest
 
+from askonce.v1 import admin_service_pb2
 from askonce_server import app, assembly
 from askonce_server.store import ReopeningStore
 from rpc.answers import answer, chat_body
@@ -133,6 +135,50 @@ def test_where_the_disk_fills_up_while_running(start, folder, disk):
         assert verdict(found) == "hit exact"
         assert found.candidate.body.data == b"x" * 60_000
     assert verdict(server.gateway.ask(describe("never stored"))) == "miss"
+    (path / "filler").unlink()
+    wait_for(lambda: server.gateway.serving("askonce.store") == "SERVING")
+    assert_serves(server, "after")
+
+
+def use_up(disk):
+    """Leave no byte of a disk to anybody."""
+    with (disk / "filler").open("ab") as filler:
+        size = 1 << 16
+        while size:
+            try:
+                os.write(filler.fileno(), b"x" * size)
+            except OSError:
+                size //= 2
+
+
+@pytest.mark.parametrize("durability", ["commit", "periodic"])
+def test_a_full_disk_keeps_nobody_from_purging_and_deleting(start, folder, disk, durability):
+    """Stores of all sizes use up what disk and file have left; a purge finds room all the same."""
+    path, sizes = disk("8m"), random.Random(3)
+    server = start(folder, store={"path": str(path / "store"), "durability": durability})
+    stored = {}
+    for at in range(300):
+        asked = describe(f"t{at}")
+        entry = server.gateway.store(asked, answer(b"x" * sizes.choice((10, 1000, 5000, 20_000))))
+        if filed(entry) == "stored":
+            stored[at] = entry.entries[0].entry_id
+    assert len(stored) >= 100
+    use_up(path)
+    refused = 0
+    for at in range(100):
+        for size in (3, 3000, 9000):
+            said = filed(server.gateway.store(describe(f"more {at} {size}"), answer(b"x" * size)))
+            refused += said == "store_full"
+    assert refused >= 200
+    for at in list(stored)[:50]:
+        purge = admin_service_pb2.PurgeRequest(dim=admin_service_pb2.DimValue(name="tenant", value=f"t{at}"))
+        server.operator.admin.Purge(purge, timeout=10)
+        assert verdict(server.gateway.ask(describe(f"t{at}"))) == "miss"
+        server.gateway.store(describe(f"again {at}"), answer(b"x" * 3000))
+    for at in list(stored)[50:70]:
+        deletion = admin_service_pb2.DeleteEntryRequest(entry_id=stored[at])
+        assert server.operator.admin.DeleteEntry(deletion, timeout=10).entries
+        assert verdict(server.gateway.ask(describe(f"t{at}"))) == "miss"
     (path / "filler").unlink()
     wait_for(lambda: server.gateway.serving("askonce.store") == "SERVING")
     assert_serves(server, "after")

@@ -57,6 +57,7 @@ def test_free_pages_go_back_to_the_disk_and_everything_else_stays(folder):
         "departed",
         "hits",
         "lock.mdb",
+        "reserve",
     ]
 
 

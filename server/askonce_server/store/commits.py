@@ -20,6 +20,7 @@ from askonce_server.store.faults import describe, is_full
 from askonce_server.store.held import StoreLost
 from askonce_server.store.jobs import Job
 from askonce_server.store.layout import Transaction
+from askonce_server.store.reserve import Reserve
 from askonce_server.store.rows import Rows
 from askonce_server.store.space import Bounds, Space
 
@@ -55,6 +56,8 @@ class Committer:
         self._commit = commit
         self._counts = counts
         self._path = Path(opened.env.path())
+        self._reserve = Reserve(self._path)
+        self._reserve.refill()
         self.begun: float | None = None
         """When the transaction that runs now began to wait for its turn (monotonic seconds)."""
         self.problem: str | None = None
@@ -105,6 +108,7 @@ class Committer:
             with suppress(lmdb.Error):
                 txn.abort()  # without effect after a commit
         if rows.changed:
+            self._reserve.refill()
             self.problem = None
             self.evicted += rows.evicted
             self._remember(rows)
@@ -130,14 +134,28 @@ class Committer:
         """Run each of `jobs` by itself, so that a bad one fails alone."""
         if isinstance(fault, lmdb.MapFullError):
             self._sweep(max(job.now_ms for job in jobs))
-        elif len(jobs) == 1:
+        elif len(jobs) == 1 and not jobs[0].urgent:
             self._fail(jobs, fault)
             return
         for job in jobs:
             try:
-                self._transact(lambda job=job: (job,))  # type: ignore[misc]
+                self._run_alone(job)
             except Exception as own_fault:
                 self._fail((job,), own_fault)
+
+    def _run_alone(self, job: Job) -> None:
+        """Run one job, which may use the reserve when it is urgent and the disk is full. Raises the fault."""
+        try:
+            self._transact(lambda: (job,))
+        except (lmdb.Error, OSError) as fault:
+            full = is_full(fault, self._path) and not isinstance(fault, lmdb.MapFullError)
+            held = self._reserve.let_go() if job.urgent and full else 0
+            if not held:
+                raise
+            try:
+                self._transact(lambda: (job,))
+            finally:
+                self._reserve.take_back(held)
 
     def _sweep(self, now_ms: int) -> None:
         """Remove expired entries in a transaction of their own, since the full one had to be given up."""

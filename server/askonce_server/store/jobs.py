@@ -54,6 +54,8 @@ class Job:
     """Bytes that it holds in memory while it waits."""
     now_ms: int = 0
     """When it was made: what had expired by then may be removed to make room."""
+    urgent: bool = False
+    """Whether it must not be refused for want of disk, as a purge."""
     counted: bool = False
     """Whether it is a write of the port, rather than the store's own."""
     result: RefusalReason | None = RefusalReason.STORE_FAILED

@@ -61,7 +61,7 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
 
         Raises StoreUnavailable when it was not acknowledged.
         """
-        self._ask(lambda rows, _: rows.raise_generations(values, at_ms=at_ms))
+        self._ask(lambda rows, _: rows.raise_generations(values, at_ms=at_ms), urgent=True)
 
     def reach(self, names: Collection[bytes], *, within: Collection[bytes] = ()) -> Reach:
         """Count what raising these generations would make unreachable. Raises StoreUnavailable."""
@@ -73,7 +73,7 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
 
         Raises StoreUnavailable when it was not acknowledged.
         """
-        return self._ask(lambda rows, _: rows.delete(entry_id, at_ms=at_ms))
+        return self._ask(lambda rows, _: rows.delete(entry_id, at_ms=at_ms), urgent=True)
 
     def stats(self) -> StoreStats:
         """Count. Raises StoreUnavailable."""

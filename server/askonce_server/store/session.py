@@ -101,19 +101,28 @@ class StoreSession:
         else:
             _log.warning("the store at %s was still in use when it was closed", self._path)
 
-    def _ask(self, question: Callable[[Rows, Space], Given], *, timeout: float | None = None) -> Given:
-        """Return what `question` gave inside the transaction that was committed. Raises StoreUnavailable."""
+    def _ask(
+        self,
+        question: Callable[[Rows, Space], Given],
+        *,
+        timeout: float | None = None,
+        urgent: bool = False,
+    ) -> Given:
+        """Return what `question` gave inside the transaction that was committed. Raises StoreUnavailable.
+
+        What is `urgent` may use the reserve of a disk that is full.
+        """
         given: list[Given] = []
 
         def action(rows: Rows, space: Space) -> None:
             given[:] = [question(rows, space)]
 
-        self._run(action, timeout=timeout)
+        self._run(action, timeout=timeout, urgent=urgent)
         return given[0]
 
-    def _run(self, action: Action, *, timeout: float | None = None) -> None:
+    def _run(self, action: Action, *, timeout: float | None = None, urgent: bool = False) -> None:
         ticket = Ticket()
-        job = Job(action=action, ticket=ticket)
+        job = Job(action=action, ticket=ticket, urgent=urgent)
         self._writer.submit([job], ticket, timeout=timeout)
         if job.result is not None:
             full = job.result is RefusalReason.STORE_FULL
