@@ -9,21 +9,18 @@ import gc
 import logging
 import signal
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from queue import Empty, SimpleQueue
 
 import grpc
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from askonce_server import assembly
+from askonce_server import assembly, showing, watching
 from askonce_server.config.address import Address
 from askonce_server.config.convert import core_rules
 from askonce_server.config.model import Config, TlsSection
-from askonce_server.config.quantities import ONE_MS
 from askonce_server.config.reload import ConfigFile
 from askonce_server.core.rules import Rule
 from askonce_server.needs import (
@@ -39,16 +36,11 @@ from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.certificates import Certificates
 from askonce_server.rpc.drain import drain
 from askonce_server.rpc.drawn import SystemRandomness
-from askonce_server.rpc.explaining import Explaining
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
 from askonce_server.rpc.pem import PemFiles
-from askonce_server.rpc.stats import StatsReport
-from askonce_server.service.admin import AdminService
 from askonce_server.service.driver import Driver
-from askonce_server.service.explain import ExplainService
-from askonce_server.service.explain_one import StoreExplainer
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
 from askonce_server.service.lookup import LookupService
@@ -57,7 +49,6 @@ from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
 from askonce_server.store import LocalLeases, Sweeper, open_leases
 from askonce_server.telemetry.logs import log_json_lines
-from askonce_server.watching import counts_keeper, web_server
 from askonce_server.web.server import WebServer
 from askonce_server.workers.identity import Worker
 
@@ -108,6 +99,7 @@ class Sidecar:
         self._leases = (
             LocalLeases() if worker is None else open_leases(config.store.path, instance=worker.instance)
         )
+        self._recent = showing.recent(config, worker, kept.clock)
         shared = Shared(
             driver=Driver(self.store, self._models),
             guard_token=kept.guard_key,
@@ -116,6 +108,7 @@ class Sidecar:
             flight=Flight(self._leases, kept.clock, most=limits.waiters),
             tallies=tallies,
             faults=faults,
+            watches=() if self._recent is None else (self._recent,),
         )
         self._servicer = decision.DecisionServicer(
             lookups=LookupService(shared),
@@ -125,40 +118,13 @@ class Sidecar:
             limits=limits,
             faults=faults,
         )
-        self._keeper = counts_keeper(config, worker, tallies, kept)
-        self._admin = self._operators(shared, None if worker is None else worker.started)
+        self._keeper = watching.counts_keeper(config, worker, tallies, kept)
+        self._shown = showing.Shown(
+            config, shared, worker, store=self.store, models=self._models, keeper=self._keeper
+        )
         self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []
         self.web: WebServer | None = None
-
-    def _operators(self, shared: Shared, started: float | None) -> admin.AdminServicer:
-        """Return what operators talk to; `started` is when the server did, if this is a worker of it."""
-        config, embedders = self._config, self._models.embedders.values()
-        upkeep = AdminService(
-            store=self.store,
-            clock=shared.clock,
-            randomness=SystemRandomness(),
-            rules=shared.rules,
-            purge_within_ms=config.sweep.purge_within // ONE_MS,
-        )
-        return admin.AdminServicer(
-            version=version("askonce-server"),
-            store=self.store,
-            upkeep=upkeep,
-            rules=shared.rules,
-            embedders=[(config.embedders[one.name].kind, one) for one in embedders],
-            stats=StatsReport(
-                self._keeper,
-                self.store,
-                shared.rules,
-                self._clock,
-                time.monotonic() if started is None else started,
-            ),
-            faults=shared.faults,
-            explain=Explaining(
-                ExplainService(shared), StoreExplainer(shared, self.store), max_request=config.max_request
-            ).explain,
-        )
 
     def start(self) -> None:
         """Listen and serve. Raises ListenError; nothing is left behind then."""
@@ -184,19 +150,20 @@ class Sidecar:
 
     def _listen(self) -> None:
         config = self._config
-        handlers = [self._servicer.handler(self._gate), self._admin.info_handler(self._gate)]
+        handlers = [self._servicer.handler(self._gate), self._shown.admin.info_handler(self._gate)]
         server = self._server(handlers, [decision.SERVICE], threads=self._threads)
         self._bind(server, config.listen, config.tls)
         if config.admin is not None:
             admins = self._server(
-                [self._admin.handler(self._gate)],
+                [self._shown.admin.handler(self._gate)],
                 [admin.SERVICE],
                 threads=_ADMIN_THREADS,
                 interceptors=_bearer(self._admin_token),
             )
             self._bind(admins, config.admin.listen, config.admin.tls)
-        self.web = web_server(
+        self.web = watching.web_server(
             config,
+            pages=self._shown.pages(self._recent),
             keeper=self._keeper,
             store=self.store,
             health=self.health,

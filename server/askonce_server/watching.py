@@ -22,7 +22,7 @@ from askonce_server.telemetry.metrics import Metric, Reading, metrics
 from askonce_server.telemetry.otlp import OtlpPush, Server, exporter_of, wanted
 from askonce_server.telemetry.prometheus import Scrapes
 from askonce_server.web import operators
-from askonce_server.web.routes import Routes
+from askonce_server.web.routes import Handler, Routes
 from askonce_server.web.server import CannotListen, WebServer
 from askonce_server.workers.identity import Worker
 
@@ -79,6 +79,7 @@ def _push(
 def web_server(  # noqa: PLR0913 - the composition root passes each by name
     config: Config,
     *,
+    pages: Mapping[tuple[str, str], Handler],
     keeper: CountsKeeper,
     store: EntryStore,
     health: Health,
@@ -87,13 +88,15 @@ def web_server(  # noqa: PLR0913 - the composition root passes each by name
 ) -> WebServer | None:
     """Return what listens at `telemetry.listen`, if anything does; `shared` with other workers.
 
+    It serves `pages` besides metrics and health.
+
     Raises ListenError.
     """
     address = config.telemetry.listen
     if not isinstance(address, TcpAddress):
         return None
 
-    table = operators.routes(Scrapes(_reading(keeper, store)), health.problem)
+    table = {**operators.routes(Scrapes(_reading(keeper, store)), health.problem), **pages}
     routes = Routes(table, faults=faults, hosts=config.telemetry.hosts, open_to=operators.OPEN)
     try:
         return WebServer(

@@ -38,7 +38,7 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
     from askonce_server.config.address import parse_address  # noqa: PLC0415
     from askonce_server.config.load import load, load_text  # noqa: PLC0415
     from askonce_server.config.reload import ConfigFile  # noqa: PLC0415
-    from askonce_server.workers.counts import Kind, SharedCounts  # noqa: PLC0415
+    from askonce_server.workers.counts import Kind, SharedCounts, latest  # noqa: PLC0415
     from askonce_server.workers.identity import Worker  # noqa: PLC0415
 
     if orders.file is None:
@@ -58,6 +58,7 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
         began_ns=orders.began_ns,
         tallies=SharedCounts(descriptor, worker=orders.number, kind=Kind.TALLIES),
         stored=SharedCounts(descriptor, worker=orders.number, kind=Kind.STORE),
+        recent=latest(descriptor, worker=orders.number),
         serving=pulse.serving,
     )
     os.close(descriptor)

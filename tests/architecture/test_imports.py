@@ -46,7 +46,7 @@ LAYERS: dict[str, set[str]] = {
     "storage": set(),
 }
 """What each part of the server may import of the others."""
-COMPOSERS = {"app", "assembly", "supervisor", "upkeep", "watching", "worker"}
+COMPOSERS = {"app", "assembly", "showing", "supervisor", "upkeep", "watching", "worker"}
 """What wires the parts and may import all: the server's life, adapters, several workers, a store alone."""
 FACTORIES = {(f"askonce_server.{name}.factory", "config") for name in ("embed", "store", "verify")}
 """An adapter is built from its settings, which hold values alone."""

@@ -179,6 +179,8 @@ class TelemetrySection(Section):
         WithJsonSchema(one_or_many(NAME_SCHEMA)),
     ] = ()
     """Names under which browsers reach the page, besides `localhost` and addresses."""
+    page: Switch = True
+    """Whether the page for operators is served there too: counts, digests and times, never content."""
 
 
 class StatsSection(Section):

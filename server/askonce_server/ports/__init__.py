@@ -31,6 +31,7 @@ from askonce_server.ports.recall import (
     PartitionUnreadable,
     VectorIndex,
 )
+from askonce_server.ports.recent import RecentMemory
 from askonce_server.ports.storing import (
     EntryStore,
     Leases,
@@ -79,6 +80,7 @@ __all__ = [
     "Randomness",
     "Reach",
     "ReadView",
+    "RecentMemory",
     "StoreStats",
     "StoreUnavailable",
     "StoredVector",

@@ -73,8 +73,11 @@ class AdminServicer:
 
     def get_entry(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
         """Answer GetEntry: what is known of an entry, without its body."""
-        request = parse(admin_service_pb2.GetEntryRequest, raw)
-        found = self._upkeep.entry(entry_id(request.entry_id))
+        return self.entry(parse(admin_service_pb2.GetEntryRequest, raw).entry_id).SerializeToString()
+
+    def entry(self, named: str) -> admin_service_pb2.GetEntryResponse:
+        """Return what is known of the entry with that id in hex. Raises MalformedRequest, NotFound."""
+        found = self._upkeep.entry(entry_id(named))
         if found is None:
             raise NotFound(_NO_ENTRY)
         return admin_service_pb2.GetEntryResponse(
@@ -82,7 +85,7 @@ class AdminServicer:
             entry=decision_pb2.Candidate(**encode.entry(found, now_ms=self._upkeep.now_ms())),
             rule_id=found.answer.rule_id,
             body_bytes=found.body_bytes,
-        ).SerializeToString()
+        )
 
     def delete_entry(self, raw: bytes, _context: grpc.ServicerContext) -> bytes:
         """Answer DeleteEntry: the entries of the same Store go together."""

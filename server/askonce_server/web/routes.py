@@ -18,6 +18,7 @@ class Request:
 
     method: str
     path: str
+    query: str
     accept: str
     content_type: str
     body: bytes
@@ -93,6 +94,7 @@ class Routes:
         asked = Request(
             method,
             path,
+            environ.get("QUERY_STRING", ""),
             environ.get("HTTP_ACCEPT", ""),
             environ.get("CONTENT_TYPE", ""),
             environ["wsgi.input"].read(),

@@ -13,6 +13,8 @@ from enum import IntEnum
 from threading import Lock
 from typing import Final
 
+from askonce_server.workers import recent
+
 _RECORD_BYTES: Final = 128
 """A count (8 bytes, in the machine's order), the length of its name (1 byte), its name."""
 _WORD_BYTES: Final = 8
@@ -32,15 +34,28 @@ class Kind(IntEnum):
     STORE = 1
 
 
+_WORKER_BYTES: Final = len(Kind) * _PART_BYTES + recent.PART_BYTES
+
+
 def make_memory(workers: int) -> int:
-    """Return a descriptor of memory for the counts of so many workers. What is not written takes none."""
+    """Return a descriptor of memory for the counts and latest decisions of so many workers.
+
+    What is not written takes none.
+    """
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("askonce-counts")
     else:
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
-    os.ftruncate(descriptor, len(Kind) * workers * _PART_BYTES)
+    os.ftruncate(descriptor, workers * _WORKER_BYTES)
     return descriptor
+
+
+def latest(descriptor: int, *, worker: int) -> recent.SharedRecent:
+    """Return the place for the latest decisions in the memory that `make_memory` made."""
+    memory = mmap.mmap(descriptor, 0)
+    begin = len(memory) // _WORKER_BYTES * len(Kind) * _PART_BYTES
+    return recent.SharedRecent(memory, begin=begin, worker=worker)
 
 
 class SharedCounts:
@@ -53,7 +68,7 @@ class SharedCounts:
     def __init__(self, descriptor: int, *, worker: int, kind: Kind = Kind.TALLIES) -> None:
         self._memory = mmap.mmap(descriptor, 0)
         self._words = memoryview(self._memory).cast("Q")
-        size = len(self._memory) // len(Kind)
+        size = len(self._memory) // _WORKER_BYTES * _PART_BYTES
         self._parts = range(kind * size, (kind + 1) * size, _PART_BYTES)
         self._begin = self._parts[worker]
         self._end = self._begin

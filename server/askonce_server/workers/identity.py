@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from askonce_server.workers.counts import SharedCounts
+from askonce_server.workers.recent import SharedRecent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,5 +25,7 @@ class Worker:
     """Where it counts decisions, with the others."""
     stored: SharedCounts
     """The same for what its store counts."""
+    recent: SharedRecent
+    """Where it remembers its latest decisions, with the others."""
     serving: Callable[[], None]
     """Tells the supervisor that it takes calls."""
