@@ -103,6 +103,9 @@ class Supervisor:
             self._listen = hold_all(config.listen, workers=config.workers)
             undo.callback(_release, self._listen)
             self._admin = hold_all(admin, workers=config.workers)
+            undo.callback(_release, self._admin)
+            watched = config.telemetry.listen
+            self._telemetry = hold_all(() if watched is None else (watched,), workers=config.workers)
             undo.pop_all()
         self._hold = StoreHold(_store_settings(config, self._instance))
         counts = make_memory(config.workers)
@@ -131,7 +134,7 @@ class Supervisor:
             for child in self._children:
                 child.signal(signal.SIGKILL)
                 child.close()
-            _release([*self._listen, *self._admin])
+            _release([*self._listen, *self._admin, *self._telemetry])
             self._hold.release()
 
     def _start_who_is_due(self) -> None:
@@ -156,6 +159,7 @@ class Supervisor:
             began_ns=self._began_ns,
             listen=tuple(one.of(number) for one in self._listen),
             admin=tuple(one.of(number) for one in self._admin),
+            telemetry=tuple(one.of(number) for one in self._telemetry),
             file=None if self._file is None else str(self._file.path),
             text=self._text,
             rules=self._text if self._file is None else self._file.text,

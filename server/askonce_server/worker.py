@@ -51,6 +51,8 @@ def _serve(orders: Orders, descriptor: int, pulse: Pulse) -> int:
     if config.admin is not None:
         addresses = tuple(parse_address(one) for one in orders.admin)
         update["admin"] = config.admin.model_copy(update={"listen": addresses})
+    for address in orders.telemetry:
+        update["telemetry"] = config.telemetry.model_copy(update={"listen": parse_address(address)})
     worker = Worker(
         number=orders.number,
         instance=orders.instance,

@@ -8,9 +8,12 @@ import sys
 
 import pytest
 
+from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, RefusalReason
+from askonce_server.core.zones import Zone
+from askonce_server.service.tallies import BOUNDS_US, RULE_ENDS, SIMILARITY_BINS, TIMED
 from askonce_server.workers.counts import SharedCounts, make_memory
 
-MOST = 32_768
+MOST = 131_072
 """How many names there is room for, one of them for the rest."""
 
 
@@ -51,6 +54,33 @@ def test_what_finds_no_place_is_counted_all_the_same(memory):
     assert totals["other"] == 2 * 91 + 1
     assert totals["hit.exact"] == 1
     assert sum(totals.values()) == 2 * (MOST + 90) + 2
+
+
+def test_two_hundred_rules_with_everything_that_can_be_said_of_them_have_room(memory):
+    """As many names as a rule may have, each as long as it gets."""
+    names = [
+        *(f"miss.{reason.name.lower()}" for reason in DenyReason),
+        *(f"bypass.{reason.name.lower()}" for reason in BypassReason),
+        *(
+            f"skipped.{matcher.name.lower()}.{why.name.lower()}"
+            for matcher in Matcher
+            for why in BypassReason
+        ),
+        *(f"hit.{matcher.name.lower()}" for matcher in Matcher),
+        *(f"refusal.{reason.name.lower()}" for reason in RefusalReason),
+        *(f"took.{what}.{at}" for what in TIMED for at in range(len(BOUNDS_US) + 1)),
+        *(f"took_us.{what}" for what in TIMED),
+        *(f"near.{zone.name.lower()}.{at}" for zone in Zone for at in range(SIMILARITY_BINS)),
+        *("miss.no_entry", "refresh", "stored", "unpriced", "avoided.nano_usd", "embed.nano_usd"),
+        *("collapsed", "stale", "shadow.would_hit"),
+    ]
+    counts = SharedCounts(memory, worker=0)
+    for rule in range(200):
+        for name in names:
+            counts.add(f"{rule:064}{RULE_ENDS}{name}")
+    totals = SharedCounts(memory, worker=1).totals()
+    assert len(totals) == 200 * len(names)
+    assert set(totals.values()) == {1}
 
 
 COUNT = """

@@ -20,8 +20,8 @@ _RECORD_BYTES: Final = 128
 _WORD_BYTES: Final = 8
 _NAME_AT: Final = _WORD_BYTES + 1
 _NAME_BYTES: Final = _RECORD_BYTES - _NAME_AT
-_RECORDS: Final = 32_768
-"""Enough for 64 rules with every reason and every bucket of each histogram."""
+_RECORDS: Final = 131_072
+"""Enough for 200 rules with every reason and every bucket of each histogram."""
 _PART_BYTES: Final = _RECORDS * _RECORD_BYTES
 _REST: Final = "other"
 """Counts what finds no place under its own name any more."""
@@ -75,10 +75,13 @@ class SharedCounts:
         """Where the next new name goes."""
         self._places: dict[str, int] = {}
         """Where the count of each name is, in words."""
+        self._names: dict[int, list[str]] = {begin: [] for begin in self._parts}
+        """Those of each part, as far as they were read: what has a name keeps it."""
+        self._reading = Lock()
         self._lock = Lock()
-        for place, name in self._named(self._begin):
-            self._places[name] = place // _WORD_BYTES
-            self._end = place + _RECORD_BYTES
+        for name in self._named(self._begin):
+            self._places[name] = self._end // _WORD_BYTES
+            self._end += _RECORD_BYTES
 
     def add(self, name: str, count: int = 1) -> None:
         """Count so many more of `name`."""
@@ -89,20 +92,23 @@ class SharedCounts:
         """Return the counts of all workers together, without those that are zero."""
         totals: dict[str, int] = {}
         for begin in self._parts:
-            for place, name in self._named(begin):
-                totals[name] = totals.get(name, 0) + self._words[place // _WORD_BYTES]
+            names = self._named(begin)
+            words = self._words[begin // _WORD_BYTES : (begin + _PART_BYTES) // _WORD_BYTES]
+            for name, count in zip(names, words[:: _RECORD_BYTES // _WORD_BYTES], strict=False):
+                totals[name] = totals.get(name, 0) + count
         return {name: count for name, count in totals.items() if count}
 
-    def _named(self, begin: int) -> list[tuple[int, str]]:
-        """Return where each record of the part at `begin` is, with its name."""
-        named = []
-        for place in range(begin, begin + _PART_BYTES, _RECORD_BYTES):
-            size = self._memory[place + _WORD_BYTES]
-            if not size:
-                break
-            name = self._memory[place + _NAME_AT : place + _NAME_AT + size]
-            named.append((place, name.decode(errors="replace")))
-        return named
+    def _named(self, begin: int) -> list[str]:
+        """Return the name of each record of the part at `begin`, in order."""
+        with self._reading:
+            names = self._names[begin]
+            for place in range(begin + len(names) * _RECORD_BYTES, begin + _PART_BYTES, _RECORD_BYTES):
+                size = self._memory[place + _WORD_BYTES]
+                if not size:
+                    break
+                name = self._memory[place + _NAME_AT : place + _NAME_AT + size]
+                names.append(name.decode(errors="replace"))
+            return names.copy()
 
     def _place(self, name: str) -> int:
         """Return where the count of `name` is, in words, after giving it a record."""

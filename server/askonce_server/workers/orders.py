@@ -28,6 +28,8 @@ class Orders:
     listen: tuple[str, ...]
     """The worker's own addresses, in the order of the configuration's."""
     admin: tuple[str, ...]
+    telemetry: tuple[str, ...]
+    """Where it tells metrics: one address or none."""
     file: str | None
     """The name of the configuration's file; None for the embedded default."""
     text: str
@@ -48,7 +50,8 @@ def receive(connection: socket.socket) -> Orders:
     if size > _MAX_BYTES:
         raise EOFError
     fields = json.loads(_receive(connection, size))
-    return Orders(**{**fields, "listen": tuple(fields["listen"]), "admin": tuple(fields["admin"])})
+    addresses = {name: tuple(fields[name]) for name in ("listen", "admin", "telemetry")}
+    return Orders(**{**fields, **addresses})
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:
