@@ -149,9 +149,9 @@ def test_what_has_no_room_takes_none():
 
 def test_texts_and_images_have_room_in_any_number():
     allowance = Allowance()
-    image = json.dumps([{"data": base64.b64encode(bytes(range(256)) * 23_000).decode()}]).encode()
-    text = json.dumps([{"role": "user", "content": CODE * 500}] * 20).encode()
-    for _ in range(256):
+    for times in (23_000, *[230] * 255):
+        image = json.dumps([{"data": base64.b64encode(bytes(range(256)) * times).decode()}]).encode()
+        text = json.dumps([{"role": "user", "content": CODE * (times // 46)}] * 20).encode()
         allowance.take([image, text])
 
 

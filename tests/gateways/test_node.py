@@ -47,8 +47,8 @@ def test_the_node_tests_pass_and_none_was_left_out():
 
 @pytest.mark.timeout(SECONDS)
 def test_the_node_code_is_formatted_and_its_types_are_strict():
-    install(CLIENT)
-    run("npm", "run", "lint")
+    built()  # the compiler holds the types to it
+    run("npx", "prettier", "--check", ".")
 
 
 @pytest.mark.timeout(SECONDS)

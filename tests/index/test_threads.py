@@ -66,7 +66,7 @@ def test_recalls_are_right_while_others_store_remove_and_evict(make_index):
     for number, name in enumerate(names):
         store.add(clustered_vectors(300 * (number + 1), 16, seed=number), partition=name)
     index = make_index(store, max_bytes=200_000)
-    crowd = Crowd(index, store, names, seconds=4)
+    crowd = Crowd(index, store, names, seconds=2)
     crowd.run(32)
     assert crowd.wrong == []
     assert crowd.checked > 100
@@ -79,7 +79,7 @@ def test_recalls_are_right_while_large_partitions_are_sketched_and_loaded(make_i
     for number, name in enumerate(names):
         store.add(clustered_vectors(2500 * (number + 1), 64, seed=number), partition=name)
     index = make_index(store, max_bytes=1_500_000)
-    crowd = Crowd(index, store, names, seconds=6)
+    crowd = Crowd(index, store, names, seconds=3)
     crowd.run(16)
     assert crowd.wrong == []
     assert crowd.checked > 100
