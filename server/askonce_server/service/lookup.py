@@ -179,7 +179,8 @@ class LookupService:
         """
         now_ms = self._shared.clock.now_ms()
         deciding = [decide(plan, now_ms=now_ms, token=self._shared.guard_token) for plan in plans]
-        steps = [call.follow(plan) for plan, call in zip(plans, calls, strict=True)] or [None] * len(plans)
+        pairs = zip(plans, calls, strict=bool(calls))
+        steps = [call.follow(plan) for plan, call in pairs] or [None] * len(plans)
         try:
             ended: Sequence[Decision | Exception] = self._shared.driver.run_all(deciding, cut_off, steps)
         except Exception as error:
