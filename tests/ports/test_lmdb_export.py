@@ -74,7 +74,7 @@ def new(tmp_path):
 KINDS = [
     write("plain"),
     write("unknown", usage=None, cost_usd=None, contains_tool_calls=False, source_request_id=""),
-    replace(write("empty", body=b"", stream=True), stale_ms=5000),
+    replace(write("empty", body=b"", stream=True), stale_ms=5000, outline=b"outline"),
     replace(write("bytes", body=bytes(range(256)) * 40), body=Body(bytes(range(256)) * 40, "x/ü")),
     told("near", text="wie spät ist es?", group=b"g" * 8),
     told("else", partition="other", scope="globex"),
@@ -101,6 +101,22 @@ def test_every_store_comes_back_under_its_ids_with_its_times_its_body_and_its_ve
         assert found(store, KINDS[2].keys[0]) is not None  # kept as long as it may be served stale
 
     opened(new, check)
+
+
+def test_an_outline_goes_with_its_store_and_older_exports_have_none(old, new):
+    opened(old, lambda store: store.put([replace(write(name), outline=name.encode()) for name in "ab"]))
+    written, _ = exported(old)
+    told_of = members(written[2])
+    del told_of["outline"]
+    written[2] = lines.encode("store", **told_of)
+    assert imported(new, written)[0] == {Fate.IMPORTED: 2}
+
+    def outlines(store):
+        with store.read() as view:
+            return [kept.outline for kept in view.archive.newest(write("a").scope_root, limit=9)]
+
+    assert opened(old, outlines) == [b"b", b"a"]
+    assert opened(new, outlines) == [b"", b"a"]
 
 
 def test_an_export_of_what_was_imported_is_the_same(old, new):

@@ -84,6 +84,7 @@ _SHORT = 40
 _KINDS = frozenset(part for _, part, _ in _NAMED)
 _PARTS = frozenset(Part)
 _LAYOUT = b"\x01"
+_KEY_BYTES = 2
 _BARE, _WITH_NAME = Struct(">BQ"), Struct(">BIQ")
 _NAME_MASK = 0xFFFF_FFFF
 _USUAL = CLASS_PARAMS | {
@@ -112,7 +113,7 @@ def outline(
         "" if policy.stream_shared else "stream" if stream else "json",
         tuple(key_policy(policy, matcher) for matcher in _POLICIES),
     )
-    found = [_LAYOUT, head]
+    found = [_mark(token), head]
     found += [_BARE.pack(part, token(f"{part}\0{text}")) for part, text in _texts(tree, descriptor)]
     for field, part, most in _NAMED:
         members = tree.get(field)
@@ -175,11 +176,17 @@ def _name(part: Part, name: str, token: Token) -> int:
     return token(f"{part}\0{name}") & _NAME_MASK
 
 
-def read(kept: bytes) -> dict[Place, int]:
-    """Return the digests of an outline; nothing for one of another layout, or a damaged one."""
+def _mark(token: Token) -> bytes:
+    """Return what an outline begins with: its layout, and which key its digests were made under."""
+    return _LAYOUT + (token("") & 0xFFFF).to_bytes(_KEY_BYTES, "big")
+
+
+def read(kept: bytes, token: Token) -> dict[Place, int]:
+    """Return the digests of an outline; nothing for one of another layout or key, or a damaged one."""
     found: dict[Place, int] = {}
-    at = len(_LAYOUT)
-    if kept[:at] != _LAYOUT:
+    mark = _mark(token)
+    at = len(mark)
+    if kept[:at] != mark:
         return found
     try:
         while at < len(kept):

@@ -65,7 +65,8 @@ class Nearest:
     def __init__(self, subject: Subject, rule: Rule, mine: bytes, token: Token) -> None:
         self._subject = subject
         self._rule = rule
-        self._mine = read(mine)
+        self._token = token
+        self._mine = read(mine, token)
         self._known = names(_own_names(subject), token)
 
     def of(self, kept: Iterable[tuple[Kept, Sequence[Difference]]]) -> tuple[NearAnswer, ...]:
@@ -78,13 +79,13 @@ class Nearest:
 
     def same(self, kept: Kept) -> bool:
         """Whether an answer was stored for the same request, whatever embedded it."""
-        theirs = read(kept.outline)
+        theirs = read(kept.outline, self._token)
         if not theirs:
             return False
         return all(one.part is Part.EMBEDDER for one in unlike(self._mine, theirs, self._known))
 
     def _compared(self, kept: Kept, more: Sequence[Difference]) -> NearAnswer:
-        theirs = read(kept.outline)
+        theirs = read(kept.outline, self._token)
         apart = unlike(self._mine, theirs, self._known) if theirs else []
         agreeing = sum(self._mine.get(place) == digest for place, digest in theirs.items())
         differences = (*more, *self._differences(apart))

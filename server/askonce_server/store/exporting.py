@@ -143,6 +143,7 @@ class _Export:
             self.told.damaged += 1
             return None
         entry, stale_ms, _ = found[0]
+        outline = b"" if record is None else record.outline
         if entry.answer.expire_ms + stale_ms <= self._now_ms:
             self.told.expired += 1
             return None
@@ -162,6 +163,7 @@ class _Export:
             body=body,
             semantic=next((semantic for _, _, semantic in found if semantic is not None), None),
             stale_ms=stale_ms,
+            outline=outline,
         )
 
     def _entry(self, row: bytes) -> tuple[Entry, int, SemanticRow | None] | None:

@@ -34,6 +34,7 @@ from askonce_server.store.layout import GENERATION_BYTES, ID_BYTES
 
 Line = Mapping[str, Any]
 _CHECKSUM: Final = "sha256"
+_OUTLINE_BYTES: Final = 4096
 _FAULTS: Final = (KeyError, TypeError, ValueError, AttributeError)
 """What members that are missing or of another kind raise."""
 
@@ -109,6 +110,7 @@ def encode_store(write: Write) -> bytes:
             for name, value in zip(write.generations.names, write.generations.values, strict=True)
         ],
         keys=[_key(key) for key in write.keys],
+        outline=write.outline.hex(),
         semantic=None
         if semantic is None
         else {
@@ -161,7 +163,15 @@ def _write(line: Line) -> Write:
             bytes.fromhex(semantic["group"]),
         ),
         stale_ms=_number(line["stale_ms"]),
+        outline=_outline(line.get("outline", "")),
     )
+
+
+def _outline(text: str) -> bytes:
+    outline = bytes.fromhex(text)
+    if len(outline) > _OUTLINE_BYTES:
+        raise ValueError
+    return outline
 
 
 def _key(key: EntryKey) -> dict[str, str]:
