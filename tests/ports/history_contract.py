@@ -55,6 +55,17 @@ class HistoryContract:
         assert kept.since_ms == NOON + 40 * HOUR_MS
         assert kept.counted == {"chat": {"stored": KEPT_HOURS + 41 - 31}}
 
+    def test_what_was_counted_while_the_clock_was_ahead_is_not_of_hours_to_come(self, store):
+        store.add_counts(FIRST, {"chat": {"stored": 1}}, at_ms=NOON)
+        store.add_counts(FIRST, {"chat": {"stored": 3}, "far": {"stored": 7}}, at_ms=NOON + 100 * HOUR_MS)
+        store.add_counts(SECOND, {"chat": {"stored": 5}}, at_ms=NOON + HOUR_MS)
+        told = store.counts_since(NOON + HOUR_MS, server=SECOND)
+        assert told == Past(
+            {"chat": {"stored": 7}, "far": {"stored": 7}}, {"chat": {"stored": 5}}, NOON + HOUR_MS
+        )
+        assert store.counts_since(NOON, server=SECOND).counted["chat"] == {"stored": 8}
+        assert store.counts_since(NOON + 2 * HOUR_MS, server=SECOND).counted == {}
+
     def test_counts_may_be_large_and_names_long(self, store):
         counted = {"r" * 64: {"n" * 80: 2**63, **{f"took.hit.{at}": at + 1 for at in range(200)}}}
         store.add_counts(FIRST, counted, at_ms=NOON)

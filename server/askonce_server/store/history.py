@@ -53,6 +53,7 @@ class HistoryRows:
             self._put(_SERVER, server)
             changed = True
         hour = _hour_key(at_ms // HOUR_MS)
+        changed = self._bring_back(hour) or changed
         for rule, counts in counted.items():
             key = _LAST + rule.encode()
             taken = self._counts(key)
@@ -76,6 +77,18 @@ class HistoryRows:
         if self._server() == server:
             taken = {key[len(_LAST) :].decode(): counts for key, counts in self._rows(_LAST, _SERVER)}
         return Past(counted, taken, first)
+
+    def _bring_back(self, hour: bytes) -> bool:
+        """Move what was counted in hours to come to `hour`: the clock was ahead; return whether any was.
+
+        The next hour may have begun already: workers come in any order.
+        """
+        ahead = list(self._rows(_hour_key(int.from_bytes(hour[len(_HOUR) :], "big") + 2), _LAST))
+        for key, counts in ahead:
+            row = hour + key[_PREFIX_BYTES:]
+            self._keep(row, together(self._counts(row), counts))
+            self._txn.delete(key, db=self._database)
+        return bool(ahead)
 
     def _server(self) -> bytes | None:
         value = self._txn.get(_SERVER, db=self._database)

@@ -19,6 +19,10 @@ class MemoryHistory:
         if server != self._server:
             self._server, self._taken = server, {}
         now = at_ms // HOUR_MS
+        for ahead in [hour for hour in self._hours if hour > now + 1]:  # the clock was
+            moved = self._hours.setdefault(now, {})
+            for rule, told in self._hours.pop(ahead).items():
+                moved[rule] = together(moved.get(rule, {}), told)
         for rule, counts in counted.items():
             taken = self._taken.get(rule, {})
             if new := beyond(counts, taken):
