@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 from google.protobuf.internal.encoder import _VarintBytes
@@ -33,6 +34,11 @@ def descriptor(topic: str, number: int) -> descriptor_pb2.RequestDescriptor:
         "max_tokens": 512,
         "messages": [{"role": role, "content": content} for role, content in turns],
     }
+    return described(body)
+
+
+def described(body: Mapping[str, Any]) -> descriptor_pb2.RequestDescriptor:
+    """Return the descriptor of a chat request."""
     return descriptor_pb2.RequestDescriptor(
         dialect="openai",
         endpoint="chat",

@@ -26,6 +26,7 @@ from askonce.v1 import decision_pb2, decision_service_pb2, descriptor_pb2
 from askonce_server.app import Sidecar
 from askonce_server.config.load import load
 from benchmarks.mixtures import Vectors, clusters, unit
+from benchmarks.workload import described
 
 DIM, ROUNDS, ASKED, BATCH = 384, 5, 200, 200
 _DEADLINE_SECONDS, _NEAR = 10.0, 0.1
@@ -58,14 +59,9 @@ class Context:
 def descriptor(text: str, vector: np.ndarray) -> descriptor_pb2.RequestDescriptor:
     """Return a request for an answer to `text`."""
     body = {"model": "gpt-4o", "temperature": 0, "messages": [{"role": "user", "content": text}]}
-    return descriptor_pb2.RequestDescriptor(
-        dialect="openai",
-        endpoint="chat",
-        served=descriptor_pb2.Target(provider="openai", model="gpt-4o"),
-        scope={"tenant": "acme"},
-        body_json=json.dumps(body).encode(),
-        embedding=descriptor_pb2.Embedding(embedder="own", values=vector.astype("<f4").tobytes()),
-    )
+    asked = described(body)
+    asked.embedding.embedder, asked.embedding.values = "own", vector.astype("<f4").tobytes()
+    return asked
 
 
 def question(number: int) -> str:

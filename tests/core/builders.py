@@ -197,3 +197,13 @@ def digests(**changes: Any) -> Digests:
     none = Facts(sampling=False, remote_content=False, stateful=False, personalized=False)
     plain = Digests(b"e" * 32, b"n" * 32, "gateway", "1", none)
     return replace(plain, **changes)
+
+
+def with_params(**params: Any) -> Descriptor:
+    """Return the plain request with other params."""
+    return descriptor(content=content(params=params))
+
+
+def raw_params(text: str) -> Descriptor:
+    """Return the plain request with the params in `text`, spelt as there."""
+    return descriptor(content=content(params=json.loads(text)))

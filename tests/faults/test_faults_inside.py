@@ -15,6 +15,7 @@ from askonce_server.rpc import batch, convert, decision, encode
 from askonce_server.rpc.patience import Caller
 from askonce_server.service import lookup, store
 from askonce_server.store.view import LmdbReadView
+from faults.waiting import eventually
 from rpc.answers import answer, storing
 from rpc.harness import running
 from rpc.replies import filed, outcome, refused, verdict
@@ -240,13 +241,6 @@ def test_nobody_waits_for_a_batch_whose_caller_has_gone(coalescing, monkeypatch)
         gone.set()
         assert eventually(lambda: coalescing.gateway.ask(asked[0]).lease_holder)
     assert eventually(lambda: coalescing.gateway.ask(asked[1]).lease_holder)
-
-
-def eventually(holds):
-    deadline = time.monotonic() + 30
-    while not (held := holds()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return held
 
 
 @pytest.mark.parametrize("fault", ["the store cannot be written", "the store gives too few results"])

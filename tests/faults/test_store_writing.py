@@ -14,14 +14,8 @@ import pytest
 
 from askonce_server.core.entries import Body, Generations
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import StoreUnavailable
-from askonce_server.store import open_store, session
-from askonce_server.store.commits import Committer
-from askonce_server.store.departed import Departed
-from askonce_server.store.environment import OpenEnvironment
-from askonce_server.store.jobs import Job, Ticket
-from askonce_server.store.space import oldest_reader
-from askonce_server.store.writer import Writer, WriterOptions
+from askonce_server.store import open_store
+from faults.waiting import eventually, in_threads
 from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, found, key, write
 from ports.store_process import run, settings, start
 
@@ -68,29 +62,6 @@ def make_store(tmp_path, commits):
     commits.gate.set()
     for store in made:
         store.close()
-
-
-def in_threads(count, work):
-    """Run `work(number)` in `count` threads at once; return what each returned."""
-    results = [None] * count
-
-    def run_one(number):
-        results[number] = work(number)
-
-    threads = [threading.Thread(target=run_one, args=(n,)) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
-
-
-def eventually(holds):
-    """Whether `holds()` becomes true within ten seconds."""
-    deadline = time.monotonic() + 10
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return holds()
 
 
 # Group commit
@@ -385,166 +356,6 @@ def fill_disk(store, body_bytes):
         names.append(f"q-{len(names)}")
     assert result == [FULL]
     return names
-
-
-# Readers
-
-
-def test_a_held_reader_never_makes_removing_fail(make_store):
-    """A held reader keeps every replaced page; at the end of the map even deleting would fail."""
-    store = make_store(max_bytes=4 * MIB)
-    store.put([write("q", body=bytes(MIB)), write("kept")])
-    with store.read() as view:
-        entry = view.entry(key("q"))
-        rounds = 0
-        for size in (MIB, 100_000, 4000, 10):
-            while (result := store.put([write("q", body=bytes(size))] * 20)) == [None] * 20:
-                rounds += 20
-                assert rounds < 1000
-            assert FULL in result
-        assert rounds > 20
-        assert view.body(entry).data == bytes(MIB)
-        store.remove([key("kept")])
-        store.raise_generations({digest("everything"): b"\x01" * 16}, at_ms=NOW_MS)
-        assert found(store, key("kept")) is None
-    assert store.put([write("q", body=b"after")]) == [None]
-    assert body_at(store, key("q")) == b"after"
-
-
-def test_replacing_large_bodies_for_long_finds_the_freed_pages(make_store):
-    store = make_store(max_bytes=4 * MIB)
-    for i in range(120):
-        assert store.put([write("q", body=bytes([i]) * MIB)]) == [None]
-    assert store._opened.env.info()["last_pgno"] * 4096 < 16 * MIB
-
-
-def test_a_view_frees_its_slot_when_its_block_ends(make_store):
-    store = make_store(workers=1, pool=1)
-    store.put([write("q")])
-    slots = store._opened.env.max_readers()
-    ended = []
-    for _ in range(slots * 3):
-        with store.read() as view:
-            assert view.entry(key("q")) is not None
-        ended.append(view)
-    assert len(store._opened.env.readers().splitlines()) <= 3
-
-
-def test_threads_that_come_and_go_leave_no_slots(make_store):
-    store = make_store(workers=1, pool=1)
-    store.put([write("q")])
-    for _ in range(5):
-        assert in_threads(40, lambda _: body_at(store, key("q"))) == [b"answer to q"] * 40
-    assert len(store._opened.env.readers().splitlines()) <= 42
-
-
-def test_more_readers_than_slots_are_unavailable_not_fatal(make_store):
-    store = make_store(workers=1, pool=1)
-    views = [store.read() for _ in range(store._opened.env.max_readers())]
-    for view in views:
-        view.__enter__()
-    with pytest.raises(StoreUnavailable, match="too many readers"), store.read():
-        pass
-    for view in views:
-        view.__exit__(None, None, None)
-    assert store.put([write("q")]) == [None]
-    assert body_at(store, key("q")) == b"answer to q"
-
-
-def test_closing_waits_for_a_view(make_store, tmp_path):
-    """Taking the map away from under a reader would end the process."""
-    store = make_store()
-    store.put([write("q", body=bytes(MIB))])
-    with store.read() as view:
-        entry = view.entry(key("q"))
-        closing = threading.Thread(target=store.close)
-        closing.start()
-        assert eventually(lambda: store.problem() == "the store is closed")
-        assert view.body(entry).data == bytes(MIB)
-    closing.join(10)
-    assert not closing.is_alive()
-    with pytest.raises(StoreUnavailable, match="closed"), store.read():
-        pass
-    again = open_store(settings(tmp_path / "store"))
-    assert len(body_at(again, key("q"))) == MIB
-    again.close()
-
-
-def test_a_view_outlives_a_store_that_could_not_wait_for_it(make_store, monkeypatch):
-    monkeypatch.setattr(session, "_DRAIN_SECONDS", 0.05)
-    store = make_store()
-    store.put([write("q", body=bytes(MIB))])
-    with store.read() as view:
-        entry = view.entry(key("q"))
-        store.close()
-        assert view.body(entry).data == bytes(MIB)
-    store._opened.close()
-
-
-def test_the_oldest_reader_is_read_from_the_table():
-    table = "    pid     thread     txnid\n      17 7fd25721db80 -\n      18 7fd25721db81 41\n   19 7f 39\n"
-    assert oldest_reader(table, newest=50) == 39
-    assert oldest_reader("(no active readers)\n", newest=50) == 50
-
-
-# Durability
-
-
-class Env:
-    """An environment that only counts its syncs."""
-
-    def __init__(self):
-        self.synced = threading.Event()
-        self.syncs = 0
-
-    def path(self):
-        return "/nowhere"
-
-    def sync(self, force):
-        assert force
-        self.syncs += 1
-        self.synced.set()
-
-
-class NoTransactions(Committer):
-    """Takes jobs and writes nothing."""
-
-    def run(self, take):
-        for job in take():
-            job.result = None
-            job.ticket.end_one()
-
-
-def submit_one(sync_interval):
-    env = Env()
-    options = WriterOptions(sync_interval=sync_interval)
-    opened = OpenEnvironment(env, None, None, None, None)
-    writer = Writer(env, NoTransactions(opened, None, Departed(), commit=None), options)
-    ticket = Ticket()
-    job = Job(action=None, ticket=ticket)
-    writer.submit([job], ticket)
-    assert job.result is None
-    return env, writer
-
-
-def test_periodic_durability_syncs_once_after_the_interval():
-    env, writer = submit_one(sync_interval=0.05)
-    assert env.synced.wait(10)
-    assert writer.close()
-    assert env.syncs == 1
-
-
-def test_periodic_durability_syncs_at_the_end():
-    env, writer = submit_one(sync_interval=3600.0)
-    assert env.syncs == 0
-    assert writer.close()
-    assert env.syncs == 1
-
-
-def test_commits_that_are_synced_need_no_further_sync():
-    env, writer = submit_one(sync_interval=None)
-    assert writer.close()
-    assert env.syncs == 0
 
 
 def test_a_write_is_visible_to_another_process_at_once(make_store, tmp_path):

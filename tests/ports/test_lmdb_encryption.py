@@ -40,18 +40,7 @@ def ring(*keys, encrypts=True):
 
 
 class Encrypted(Lmdb):
-    @pytest.fixture
-    def make_store(self, tmp_path):
-        made = []
-
-        def make(max_bytes=64 * MIB):
-            folder = tmp_path / f"store-{len(made)}"
-            made.append(open_store(settings(folder, max_bytes=max_bytes, keys=ring(NEW, OLD))))
-            return made[-1]
-
-        yield make
-        for store in made:
-            store.close()
+    keys = ring(NEW, OLD)
 
 
 class TestEncryptedEntryStore(Encrypted, EntryStoreContract):

@@ -1,6 +1,7 @@
 import pytest
 
 from askonce_server.store import open_store
+from askonce_server.store.keyring import PLAIN
 from ports.archive_contract import ArchiveContract
 from ports.entry_store_contract import MIB, EntryStoreContract, key, write
 from ports.finality_contract import FinalityContract
@@ -11,6 +12,7 @@ from ports.store_process import settings
 
 class Lmdb:
     durability = "commit"
+    keys = PLAIN
     keyed = False
     """Whether it has the key under which digests are made."""
 
@@ -20,7 +22,8 @@ class Lmdb:
 
         def make(max_bytes=64 * MIB):
             folder = tmp_path / f"store-{len(made)}"
-            made.append(open_store(settings(folder, max_bytes=max_bytes, durability=self.durability)))
+            changes = {"max_bytes": max_bytes, "durability": self.durability, "keys": self.keys}
+            made.append(open_store(settings(folder, **changes)))
             if self.keyed:
                 made[-1].settle_guard_key(b"g" * 32)
             return made[-1]
