@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from askonce_server.core.canonical import encode
 from askonce_server.core.parts import JsonValue
-from askonce_server.core.white_space import WHITE_SPACE
 
 _ABSENT = object()
 _ALIGNED_LEVELS = 4
@@ -24,8 +23,9 @@ _EXCERPT = 40
 _BEFORE = 12
 """Characters of an excerpt, and how many of them stand before what differs."""
 _NAME = 60
+_CLOSELY = 1 << 20
+"""Of longer texts, in characters of both, it is only said where they differ: the rest takes seconds."""
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
-_NO_WHITE_SPACE = dict.fromkeys(map(ord, WHITE_SPACE))
 
 
 class Found(NamedTuple):
@@ -111,7 +111,8 @@ def _is_number(value: Any) -> bool:
 def texts(first: str, second: str) -> str:
     """Return how two texts that are not equal differ: by their characters alone, or by what they say."""
     at = _first_difference(first, second)
-    for count in (1, 2, 3):
+    close = len(first) + len(second) <= _CLOSELY
+    for count in (1, 2, 3) if close and _reduced(first, _ALL) == _reduced(second, _ALL) else ():
         for names in combinations(_FORMS, count):
             if _reduced(first, names) == _reduced(second, names):
                 only = " and ".join(names)
@@ -122,7 +123,7 @@ def texts(first: str, second: str) -> str:
 
 
 def _without_white_space(text: str) -> str:
-    return text.translate(_NO_WHITE_SPACE)
+    return "".join(text.split())  # ten times as fast as to look at every character
 
 
 def _composed(text: str) -> str:
@@ -130,6 +131,9 @@ def _composed(text: str) -> str:
 
 
 _FORMS = {"Unicode form": _composed, "white space": _without_white_space, "case": str.casefold}
+
+
+_ALL = tuple(_FORMS)
 
 
 def _reduced(text: str, names: Sequence[str]) -> str:
