@@ -40,6 +40,7 @@ from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
 from askonce_server.rpc.pem import PemFiles
+from askonce_server.rpc.permits import Limits
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
@@ -47,13 +48,13 @@ from askonce_server.service.lookup import LookupService
 from askonce_server.service.shared import Shared
 from askonce_server.service.store import StoreService
 from askonce_server.service.tallies import Tallies
+from askonce_server.service.tokens import FillTokens
 from askonce_server.store import LocalLeases, Sweeper, open_leases
 from askonce_server.telemetry.logs import log_json_lines
 from askonce_server.web.server import WebServer
 from askonce_server.workers.identity import Worker
 
 _log = logging.getLogger("askonce")
-_STORE_WATCH_SECONDS = 1.0
 _CONFIG_WATCH_SECONDS = 2.0
 _ADMIN_THREADS = 4
 _QUEUED_PER_THREAD = 16
@@ -83,7 +84,8 @@ class Sidecar:
         self._locks: list[SocketLock] = []
         self._pools: list[ThreadPoolExecutor] = []
         self._stopped = threading.Event()
-        self._gate = Gate()
+        self._tracing = watching.calls_tracing(worker)
+        self._gate = Gate(self._tracing)
         self.rules: Sequence[Rule] = core_rules(config)
         limits = limits_of(config)
         self._threads = limits.pool
@@ -108,16 +110,10 @@ class Sidecar:
             flight=Flight(self._leases, kept.clock, most=limits.waiters),
             tallies=tallies,
             faults=faults,
-            watches=() if self._recent is None else (self._recent,),
+            watches=[watch for watch in (self._recent, self._tracing) if watch is not None],
+            store_watches=() if self._tracing is None else (self._tracing,),
         )
-        self._servicer = decision.DecisionServicer(
-            lookups=LookupService(shared),
-            stores=StoreService(shared, store=self.store, tokens=kept.tokens),
-            tokens=kept.tokens,
-            randomness=SystemRandomness(),
-            limits=limits,
-            faults=faults,
-        )
+        self._servicer = self._deciding(shared, kept.tokens, limits)
         self._keeper = watching.counts_keeper(config, worker, tallies, kept)
         self._shown = showing.Shown(
             config, shared, worker, store=self.store, models=self._models, keeper=self._keeper
@@ -125,6 +121,17 @@ class Sidecar:
         self.health = Health([decision.SERVICE, *([admin.SERVICE] if config.admin is not None else [])])
         self._servers: list[grpc.Server] = []
         self.web: WebServer | None = None
+
+    def _deciding(self, shared: Shared, tokens: FillTokens, limits: Limits) -> decision.DecisionServicer:
+        return decision.DecisionServicer(
+            lookups=LookupService(shared),
+            stores=StoreService(shared, store=self.store, tokens=tokens),
+            tokens=tokens,
+            randomness=SystemRandomness(),
+            limits=limits,
+            faults=shared.faults,
+            steps=decision.nobody if self._tracing is None else self._tracing.steps,
+        )
 
     def start(self) -> None:
         """Listen and serve. Raises ListenError; nothing is left behind then."""
@@ -146,7 +153,7 @@ class Sidecar:
         folder = section.path if section.engine == "lmdb" else None
         self._sweeper = Sweeper(self.store, self._clock, folder=folder)
         self._keeper.start()
-        threading.Thread(target=self._watch_store, name="askonce-store-watch", daemon=True).start()
+        watching.watch_store(self.store, self.health, self._stopped)
 
     def _listen(self) -> None:
         config = self._config
@@ -210,6 +217,8 @@ class Sidecar:
         if self._sweeper is not None:
             self._sweeper.close()
         self.store.close()
+        if self._tracing is not None:
+            self._tracing.close()
         for lock in self._locks:
             lock.release()
 
@@ -251,16 +260,6 @@ class Sidecar:
             lock = bind(server, str(address), credentials=credentials)
             if lock is not None:
                 self._locks.append(lock)
-
-    def _watch_store(self) -> None:
-        """Keep the health of the store current, and say when it changes."""
-        told = self.store.problem()
-        while not self._stopped.wait(_STORE_WATCH_SECONDS):
-            problem = self.store.problem()
-            if problem != told:
-                told = problem
-                _log.warning("store: %s", problem or "usable again")
-                self.health.store(problem=problem)
 
 
 def serve(config: Config, *, file: ConfigFile | None = None, worker: Worker | None = None) -> int:

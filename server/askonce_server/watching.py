@@ -1,11 +1,14 @@
-"""What operators watch a server by: counts that are kept, pushed, and told over HTTP."""
+"""What operators watch a server by: counts that are kept, pushed, and told over HTTP, and traces of calls."""
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from askonce_server.assembly import Kept
@@ -18,6 +21,7 @@ from askonce_server.service.faults import FaultLog
 from askonce_server.service.keeping import CountsKeeper
 from askonce_server.service.tallies import Tallies
 from askonce_server.store import Turn
+from askonce_server.telemetry import setup
 from askonce_server.telemetry.metrics import Metric, Reading, metrics
 from askonce_server.telemetry.otlp import OtlpPush, Server, exporter_of, wanted
 from askonce_server.telemetry.prometheus import Scrapes
@@ -26,8 +30,13 @@ from askonce_server.web.routes import Handler, Routes
 from askonce_server.web.server import CannotListen, WebServer
 from askonce_server.workers.identity import Worker
 
+if TYPE_CHECKING:
+    from askonce_server.telemetry.tracing import Tracing
+
 _COUNTS_LOCK, _PUSH_LOCK = "counts.lock", "push.lock"
 _NAME_BYTES = 32
+_STORE_WATCH_SECONDS = 1.0
+_log = logging.getLogger("askonce")
 
 
 def counts_keeper(config: Config, worker: Worker | None, tallies: Tallies, kept: Kept) -> CountsKeeper:
@@ -44,6 +53,37 @@ def counts_keeper(config: Config, worker: Worker | None, tallies: Tallies, kept:
     if pushes is not None:
         keeper.followers.append(pushes)
     return keeper
+
+
+def calls_tracing(worker: Worker | None) -> Tracing | None:
+    """Return what follows calls, and marks their lines in the log, if the environment wants traces."""
+    tracing = setup.tracing(os.environ, _server(worker))
+    if tracing is not None:
+        tracing.start()
+    return tracing
+
+
+def watch_store(store: EntryStore, health: Health, stopped: threading.Event) -> None:
+    """Keep the health of the store current from now on, and say when it changes."""
+
+    def watch() -> None:
+        told = store.problem()
+        while not stopped.wait(_STORE_WATCH_SECONDS):
+            problem = store.problem()
+            if problem != told:
+                told = problem
+                _log.warning("store: %s", problem or "usable again")
+                health.store(problem=problem)
+
+    threading.Thread(target=watch, name="askonce-store-watch", daemon=True).start()
+
+
+def _server(worker: Worker | None) -> Server:
+    return Server(
+        version=version("askonce-server"),
+        instance=uuid4().hex if worker is None else worker.instance,
+        began_ns=time.time_ns() if worker is None else worker.began_ns,
+    )
 
 
 def _reading(keeper: CountsKeeper, store: EntryStore) -> Reading:
@@ -67,13 +107,8 @@ def _push(
     exporter = None if how is None else exporter_of(how)
     if how is None or exporter is None:
         return None
-    server = Server(
-        version=version("askonce-server"),
-        instance=uuid4().hex if worker is None else worker.instance,
-        began_ns=time.time_ns() if worker is None else worker.began_ns,
-    )
     turns = None if worker is None else Turn(config.store.path / _PUSH_LOCK)
-    return OtlpPush(how, exporter, _reading(keeper, store), server, turns)
+    return OtlpPush(how, exporter, _reading(keeper, store), _server(worker), turns)
 
 
 def web_server(  # noqa: PLR0913 - the composition root passes each by name

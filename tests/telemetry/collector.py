@@ -12,6 +12,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
 )
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
 _UNITS = {"s": "_seconds", "By": "_bytes", "{USD}": "_usd"}
@@ -21,6 +22,7 @@ class Collector:
     """Takes OTLP over HTTP at `endpoint`; answers `status`."""
 
     def __init__(self):
+        self.traces = []
         self.received, self.headers, self.paths, self.bodies = [], [], [], []
         self.status = 200
         outer = self
@@ -30,7 +32,9 @@ class Collector:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
-                if outer.status == 200:
+                if outer.status == 200 and self.path == "/v1/traces":
+                    outer.traces.append(ExportTraceServiceRequest.FromString(body))
+                elif outer.status == 200:
                     outer.received.append(ExportMetricsServiceRequest.FromString(body))
                 outer.paths.append(self.path)
                 outer.headers.append(dict(self.headers))
@@ -51,6 +55,16 @@ class Collector:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+    def spans(self):
+        """Every span that came, as (span, resource attributes, scope)."""
+        return [
+            (span, {one.key: one.value.string_value for one in of.resource.attributes}, scoped.scope)
+            for request in list(self.traces)
+            for of in request.resource_spans
+            for scoped in of.scope_spans
+            for span in scoped.spans
+        ]
 
     def wait(self, what, seconds=60):
         """Return the first push from now on that `what` is true of."""

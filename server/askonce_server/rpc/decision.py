@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from uuid import uuid4
 
@@ -30,11 +30,17 @@ from askonce_server.service.driver import CutOff
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Turn
 from askonce_server.service.lookup import LookupService
+from askonce_server.service.steps import Steps
 from askonce_server.service.store import Admitted, StoreService
 from askonce_server.service.tokens import FillTokens
 
 SERVICE = "askonce.v1.DecisionService"
 _ID_BYTES = 16
+
+
+def nobody() -> Steps | None:
+    """Return None: no call is followed."""
+    return None
 
 
 class DecisionServicer:
@@ -49,13 +55,16 @@ class DecisionServicer:
         randomness: Randomness,
         limits: Limits,
         faults: FaultLog,
+        steps: Callable[[], Steps | None] = nobody,
     ) -> None:
+        """`steps` returns what is to be told the steps of the call under way, where it is followed."""
         self._lookups = lookups
         self._stores = stores
         self._replies = Replies(lookups, tokens, faults)
         self._randomness: Randomness = DrawnAhead(randomness)
         self._limits = limits
         self._faults = faults
+        self._steps = steps
         self._permits = Permits(limits)
         self._memo = PlanMemo()
 
@@ -77,7 +86,7 @@ class DecisionServicer:
 
     def lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer a Lookup. A decision that still holds takes no permit: giving it again costs no more."""
-        call = Call(self._decision_id())
+        call = Call(self._decision_id(), steps=self._steps())
         self._check_size(raw)
         decision = self._again(raw, call)
         if decision is None:

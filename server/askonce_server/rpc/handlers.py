@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Condition, Lock
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -32,10 +32,24 @@ def parse(message_type: type[MessageT], raw: bytes, *, requests: int = 1) -> Mes
         raise MalformedRequest([Violation("request", text)]) from None
 
 
-class Gate:
-    """Counts the calls that are being answered, and turns new ones away once it is closed."""
+class Recorder(Protocol):
+    """Whoever follows some of the calls."""
 
-    def __init__(self) -> None:
+    def begin(self, method: str, metadata: Sequence[tuple[str, str | bytes]], /) -> Any | None:
+        """Return what is kept of a call to `method` that begins now; None: this one is not followed."""
+
+    def end(self, recording: Any, code: str, /) -> None:
+        """Take note of how a call ended: the name of its gRPC status."""
+
+
+class Gate:
+    """Counts the calls that are being answered, and turns new ones away once it is closed.
+
+    `recorder` may follow the calls that go through.
+    """
+
+    def __init__(self, recorder: Recorder | None = None) -> None:
+        self.recorder = recorder
         self._lock = Lock()
         self._changed = Condition(self._lock)
         self._calls = 0
@@ -71,7 +85,9 @@ def handler(
 ) -> grpc.GenericRpcHandler:
     """Return the handler of a service whose methods take and return bytes."""
     table: dict[str, Any] = {
-        name: grpc.unary_unary_rpc_method_handler(_mapped(name, method, faults, gate))
+        name: grpc.unary_unary_rpc_method_handler(
+            _followed(f"{service}/{name}", _mapped(name, method, faults, gate), gate.recorder)
+        )
         for name, method in methods.items()
     }
     return grpc.method_handlers_generic_handler(service, table)
@@ -97,3 +113,20 @@ def _mapped(name: str, method: Method, faults: FaultLog, gate: Gate) -> Method:
             status.abort(context, error)
 
     return mapped
+
+
+def _followed(name: str, method: Method, recorder: Recorder | None) -> Method:
+    """Return the method with its calls told to `recorder`; without one, as it is."""
+    if recorder is None:
+        return method
+
+    def followed(raw: bytes, context: grpc.ServicerContext) -> bytes:
+        recording = recorder.begin(name, context.invocation_metadata())
+        if recording is None:
+            return method(raw, context)
+        try:
+            return method(raw, context)
+        finally:
+            recorder.end(recording, status.name_of(context))
+
+    return followed

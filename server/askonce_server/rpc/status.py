@@ -88,6 +88,15 @@ def to_status(error: Exception) -> status_pb2.Status:
     return _status(grpc.StatusCode.INTERNAL, "something failed inside; see the log", "INTERNAL", {})
 
 
+def name_of(context: grpc.ServicerContext) -> str:
+    """Return the name of the status that a call, which was answered or aborted, ends with."""
+    code = context.code()  # type: ignore[attr-defined]  # None where nothing was said, which is OK
+    if code is None and not context.is_active():
+        left = context.time_remaining()
+        code = grpc.StatusCode.CANCELLED if left is None or left > 0 else grpc.StatusCode.DEADLINE_EXCEEDED
+    return "OK" if code is None else str(code.name)
+
+
 def item_error(error: Exception) -> decision_service_pb2.ItemError:
     """Return the same for one item of a batch."""
     status = to_status(error)

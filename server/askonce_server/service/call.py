@@ -8,6 +8,7 @@ from typing import Protocol
 
 from askonce_server.core.decision import Decision
 from askonce_server.core.plan import Plan
+from askonce_server.core.reasons import RefusalReason
 from askonce_server.service.steps import Steps
 
 
@@ -37,3 +38,10 @@ class Watch(Protocol):
 
     def decided(self, decision: Decision, call: Call) -> None:
         """Take note of a decision that reaches its caller. What it raises is logged, and hurts nobody."""
+
+
+class StoreWatch(Protocol):
+    """Whoever is told of Stores, beside those that count them."""
+
+    def stored(self, refusal: RefusalReason | None) -> None:
+        """Take note of what became of one: it was acknowledged where `refusal` is None. Raises nothing."""

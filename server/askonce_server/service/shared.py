@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from askonce_server.core.guards import Token
 from askonce_server.core.rules import Rule
 from askonce_server.ports import Clock
-from askonce_server.service.call import Watch
+from askonce_server.service.call import StoreWatch, Watch
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
@@ -29,3 +29,5 @@ class Shared:
     faults: FaultLog
     watches: Sequence[Watch] = ()
     """Who is told of each decision besides."""
+    store_watches: Sequence[StoreWatch] = ()
+    """Who is told of each Store."""

@@ -119,6 +119,8 @@ class StoreService:
         ]
         for one, result in zip(admitted, results, strict=True):
             self._shared.tallies.stored(result.refusal, one.rule_id)
+            for watch in self._shared.store_watches:
+                watch.stored(result.refusal)
             self._tell(one, result)
             self._remember(one.grant, result.refusal)
         return results

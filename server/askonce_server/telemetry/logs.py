@@ -12,6 +12,10 @@ _TELL_SECRETS = ("opentelemetry.util.re",)
 """Loggers that warn of settings by showing them: of headers that hold the key of a collector."""
 
 
+_TRACE = ("trace_id", "span_id")
+"""What a filter may say of a record that belongs to a call which is traced."""
+
+
 class JsonLines(logging.Formatter):
     """Formats a record as one JSON object.
 
@@ -32,6 +36,7 @@ class JsonLines(logging.Formatter):
             **self._worker,
             "message": record.getMessage(),
         }
+        line |= {name: value for name in _TRACE if (value := getattr(record, name, None)) is not None}
         if record.exc_info is not None and record.exc_info[0] is not None:
             frames = traceback.extract_tb(record.exc_info[2])
             line["error"] = record.exc_info[0].__name__

@@ -31,3 +31,45 @@ OUTCOME: Final = "outcome"
 KIND: Final = "kind"
 REASON: Final = "reason"
 MATCHER: Final = "matcher"
+
+SCOPE: Final = "askonce"
+"""What instruments: the name of metrics' and spans' scope, and of the service where nothing else is said."""
+
+# Spans, their attributes and events. Those of gRPC are OpenTelemetry's (semantic conventions for RPC).
+RPC_SYSTEM: Final = "rpc.system.name"
+RPC_METHOD: Final = "rpc.method"
+RPC_STATUS: Final = "rpc.response.status_code"
+ERROR_TYPE: Final = "error.type"
+PROVIDER: Final = "gen_ai.provider.name"
+MODEL: Final = "gen_ai.request.model"
+DECISION: Final = "askonce.decision"
+"""The event of a decision."""
+DECISION_ID: Final = "askonce.decision.id"
+DECISION_OUTCOME: Final = "askonce.decision.outcome"
+DECISION_KIND: Final = "askonce.decision.kind"
+DECISION_BYPASS: Final = "askonce.decision.bypass_reason"
+DECISION_DENY: Final = "askonce.decision.deny_reason"
+DECISION_SHADOW: Final = "askonce.decision.shadow"
+DECISION_AGAIN: Final = "askonce.decision.again"
+CANDIDATE_ZONE: Final = "askonce.candidate.zone"
+CANDIDATE_SIMILARITY: Final = "askonce.candidate.similarity"
+RULE_ID: Final = "askonce.rule.id"
+ENTRY_SHA7: Final = "askonce.entry.sha7"
+SCOPE_SHA7: Final = "askonce.scope.sha7"
+REQUEST_ID: Final = "askonce.request.id"
+BATCH_ITEM: Final = "askonce.batch.item"
+BATCH_SIZE: Final = "askonce.batch.size"
+STORE: Final = "askonce.store"
+"""The event of a Store."""
+STORE_OUTCOME: Final = "askonce.store.outcome"
+STORE_REFUSAL: Final = "askonce.store.refusal_reason"
+STEP_RESULT: Final = "askonce.step.result"
+STEPS: Final = {
+    "again": DECISION_AGAIN,
+    "embedder": "askonce.embedder.name",
+    "neighbors": "askonce.recall.neighbors",
+    "similarity": CANDIDATE_SIMILARITY,
+    "verifier": "askonce.verifier.name",
+    "zone": CANDIDATE_ZONE,
+}
+"""What steps say of themselves."""

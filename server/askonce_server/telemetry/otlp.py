@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from askonce_server.telemetry import names
 from askonce_server.telemetry.metrics import BOUNDS_SECONDS, Distribution, Labels, Metric, Reading
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _INTERVAL_MS: Final = 60_000
 _LEAST_INTERVAL_MS: Final = 100
 _FAREWELL_SECONDS: Final = 3.0
 """What the last push may take when the server stops: a collector that is away holds up no restart."""
-_SCOPE: Final = "askonce"
 _log = logging.getLogger(__name__)
 
 
@@ -125,7 +125,7 @@ class OtlpPush:
         self._reading = reading
         self._server = server
         self._turns = turns
-        self._resource = _resource(server)
+        self._resource = resource_of(server)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="askonce-otlp", daemon=True)
 
@@ -169,7 +169,7 @@ class OtlpPush:
             for metric in self._reading()
             if metric.points or metric.distributions
         ]
-        scope = InstrumentationScope(_SCOPE, self._server.version)
+        scope = InstrumentationScope(names.SCOPE, self._server.version)
         of_scope = export.ScopeMetrics(scope, told, "")
         return export.MetricsData([export.ResourceMetrics(self._resource, [of_scope], "")])
 
@@ -211,13 +211,13 @@ def _attributes(labels: Labels) -> Mapping[str, str]:
     return {name: value for name, value in labels if value}
 
 
-def _resource(server: Server) -> Resource:
+def resource_of(server: Server) -> Resource:
     """Return what the environment says of the service, with what it leaves out."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource  # noqa: PLC0415 - heavy, seldom wanted
 
     said = OTELResourceDetector().detect().attributes
     ours = {
-        "service.name": _SCOPE,
+        "service.name": names.SCOPE,
         "service.version": server.version,
         "service.instance.id": server.instance,  # the library's own is another in each worker
     }
