@@ -92,7 +92,7 @@ FAULTS = {
     "a bug in reading the content": lambda s, m: m.setattr(lookup, "read", fail),
     "a bug in converting": lambda s, m: m.setattr(convert, "asked", fail),
     "a bug in encoding": lambda s, m: m.setattr(encode, "decision", fail),
-    "a bug in signing": lambda s, m: m.setattr(s._servicer._tokens, "sign", fail),
+    "a bug in signing": lambda s, m: m.setattr(s._servicer._replies._tokens, "sign", fail),
     "a recursion too deep": lambda s, m: m.setattr(lookup, "decide", _recurse),
     "no memory": lambda s, m: m.setattr(lookup, "decide", _no_memory),
 }
@@ -153,7 +153,7 @@ STORE_FAULTS = {
     "the clock": lambda s, m: lacking(s._servicer._stores, "clock", m),
     "a bug in looking into the answer": lambda s, m: m.setattr(store, "inspect", fail),
     "a bug in admitting": lambda s, m: m.setattr(store, "why_refuse", fail),
-    "a bug in verifying": lambda s, m: m.setattr(s._servicer._tokens, "verify", fail),
+    "a bug in verifying": lambda s, m: m.setattr(s._servicer._stores._tokens, "verify", fail),
     "a bug in converting": lambda s, m: m.setattr(convert, "filed", fail),
     "a bug in giving the lease back": lambda s, m: (
         m.setattr(s.store, "put", fail),

@@ -22,6 +22,6 @@ def in_threads(count, work):
 def eventually(holds):
     """Whether `holds()` becomes true within half a minute."""
     deadline = time.monotonic() + 30
-    while not holds() and time.monotonic() < deadline:
+    while not (held := holds()) and time.monotonic() < deadline:
         time.sleep(0.005)
-    return holds()
+    return held
