@@ -8,7 +8,7 @@ PAIRS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve test test-thorough test-go test-node torture soak check lint format types buf proto proto-go proto-node docs ghz bench-ratio bench-keys quality clean
+.PHONY: help install demo serve browser test test-thorough test-go test-node torture soak check lint format types buf proto proto-go proto-node docs ghz bench-ratio bench-keys quality clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ test-node: install ## run the tests of the Node client alone
 
 test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of kill -9, 50,000 calls (takes long)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m 'thorough or not thorough' --timeout 3600
+
+browser: install ## install what tries the page in a real browser (Chromium itself: your system has it)
+	$(BIN)/pip install --quiet --constraint .ci/constraints.txt --group browser
 
 torture: install ## everything at once for five minutes, against a model of what must hold
 	TORTURE_SECONDS=300 $(BIN)/pytest -s tests/faults/test_torture.py --timeout 900

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 from collections.abc import Callable, Iterable
@@ -50,6 +51,7 @@ class WebServer:
 
     def start(self) -> None:
         """Begin to answer."""
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a browser loads ten files at once
         self._thread.start()
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ export function widen(element, share) {
  * open; `update`, where given, brings it up to date.
  */
 export function keep(parent, items, key, make, update) {
+  const focused = document.activeElement; // an element that is moved loses it
   const before = parent.kept ?? new Map();
   const now = new Map();
   let place = parent.firstChild;
@@ -43,6 +44,10 @@ export function keep(parent, items, key, make, update) {
   }
   for (const [name, element] of before) if (!now.has(name)) element.remove();
   parent.kept = now;
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }
+
+/** Words with `names` in code type. */
+export const words = (text) => text.split("`").map((part, at) => (at % 2 ? h("code", null, part) : part));
 
 export const key = (name) => h("span", { class: `key c-${name}`, "aria-hidden": "true" });

@@ -27,19 +27,20 @@ function connected(live) {
   element.classList.toggle("lost", !live);
   byId("content").classList.toggle("stale", !live && told !== null);
   if (live) lastMs = performance.now();
-  const since = lastMs === null ? "" : ` for ${span((performance.now() - lastMs) / 1000)}`;
-  say(byId("connection-text"), live ? "Live" : `Connection lost${since}: trying again`);
+  say(byId("connection-text"), live ? "Live" : "Connection lost, trying again");
+  say(byId("connection-for"), live || lastMs === null ? "" : `for ${span(Math.round((performance.now() - lastMs) / 1000))}`);
 }
 
-function firstCommand({ listen }) {
+function firstCommand({ listen }, rules) {
   const body = `{"model": "gpt-5-mini", "temperature": 0, "messages": [{"role": "user", "content": "Say hello."}]}`;
   const target = listen.find((one) => one.startsWith("unix:")) ?? listen[0];
-  return `echo '${body}' |\n  askonce lookup --dialect openai --endpoint chat --scope tenant=demo --target ${target}`;
+  const scope = rules.at(-1)?.scope.map((dim) => ` --scope ${dim}=demo`).join("") ?? "";
+  return `echo '${body}' |\n  askonce lookup --dialect openai --endpoint chat${scope} --target ${target}`;
 }
 
 function show() {
   byId("empty").hidden = told.stats.decisions > 0 || byId("since").value !== "";
-  if (!byId("empty").hidden) say(byId("command"), firstCommand(told.server));
+  if (!byId("empty").hidden) say(byId("command"), firstCommand(told.server, told.rules));
   showServer(told);
   showTiles(told);
   pace.draw(told.pace, told.stats.uptime);

@@ -81,6 +81,13 @@ function makeRule(rule) {
   return row;
 }
 
+/** The share of hits; of a rule in shadow mode, which serves nothing, of what it would have served. */
+function rateOf({ mode, stats }, asked) {
+  if (!asked) return "–";
+  if (mode !== "shadow") return `${percent(stats.hit_rate)} %`;
+  return `would be ${percent((stats.tallies["shadow.would_hit"] ?? 0) / asked)} %`;
+}
+
 function updateRule(row, rule) {
   const { stats } = rule;
   const kinds = KINDS.map((kind) => stats.tallies[`hit.${kind}`] ?? 0);
@@ -91,7 +98,7 @@ function updateRule(row, rule) {
     Matchers: rule.strategy.join(", "),
     Scope: rule.scope.join(", ") || "shared by all",
     Decisions: count(stats.decisions),
-    "Hit rate": asked ? `${percent(stats.hit_rate)} %` : "–",
+    "Hit rate": rateOf(rule, asked),
     Exact: count(kinds[0]), Normalized: count(kinds[1]), Semantic: count(kinds[2]),
     Misses: count(stats.misses), Bypasses: count(stats.bypasses),
     Stored: count(stats.stores), Refused: count(stats.refusals), Entries: count(stats.entries),

@@ -1,7 +1,7 @@
 // Similarities, reasons, and the latest decisions.
 
 import { Similarity } from "./charts.js";
-import { byId, h, keep, key, say, widen } from "./dom.js";
+import { byId, h, keep, key, say, widen, words } from "./dom.js";
 import { count, percent, span, time } from "./format.js";
 
 const SHOWN = 6;
@@ -44,7 +44,7 @@ export function showReasons({ stats }, texts) {
   keep(byId("reasons"), GROUPS, (group) => group.of, makeGroup, (panel, group) => {
     const found = Object.entries(stats.tallies)
       .filter(([name]) => name.startsWith(`${group.of}.`) && !group.without?.includes(name.slice(group.of.length + 1)))
-      .sort(([, one], [, other]) => other - one);
+      .sort(([name, one], [another, other]) => other - one || name.localeCompare(another));
     const all = found.reduce((sum, [, number]) => sum + number, 0);
     say(panel.all, count(all));
     panel.none.hidden = found.length > 0;
@@ -73,8 +73,8 @@ function makeReason(name, group, texts) {
   const bar = h("i", { class: `c-${group.colour}` });
   const label = parts.length === 3 ? `${parts[1]}: ${reason}` : reason;
   const row = h("details", { class: "reason", "data-reason": name },
-    h("summary", null, h("span", { class: "mono" }, label), number, h("span", { class: "bar", "aria-hidden": "true" }, bar), h("span", { class: "says" }, text.says)),
-    h("p", null, text.do));
+    h("summary", null, h("span", { class: "mono" }, label), number, h("span", { class: "bar", "aria-hidden": "true" }, bar), h("span", { class: "says" }, words(text.says))),
+    h("p", null, words(text.do)));
   return Object.assign(row, { number, bar });
 }
 
