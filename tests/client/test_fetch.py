@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import math
 import threading
 import time
@@ -17,49 +16,12 @@ import askonce
 from askonce import AsyncFakeAskOnce, BypassReason, FakeAskOnce, RefusalReason
 from askonce.single_flight import Ending, Flights
 from client.conftest import Blocking
-from client.scripted import ANSWER, CHAT, hit, miss, serving
+from client.providers import Broken, Provider, fill_of
+from client.scripted import ANSWER, CHAT, miss, serving
 
 FAILED = askonce.UpstreamResponse(body=b"{}", status_code=500)
 PATIENT = 30.0
 """Seconds of budget, so that a slow machine does not look like a slow sidecar."""
-
-
-class Broken(Exception):
-    pass
-
-
-class Provider:
-    """Counts its calls, which take until `release` is set; each is answered by the next of `answers`."""
-
-    def __init__(self, *answers, slow: bool = False) -> None:
-        self.answers = answers or (ANSWER,)
-        self.calls = 0
-        self.begun = threading.Event()
-        self.release = threading.Event()
-        self._lock = threading.Lock()
-        if not slow:
-            self.release.set()
-
-    def answer(self):
-        answer = self.answers[min(self.calls, len(self.answers)) - 1]
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    def fill(self):
-        with self._lock:
-            self.calls += 1
-            answer = self.answer
-        self.begun.set()
-        assert self.release.wait(20)
-        return answer()
-
-    async def fill_async(self):
-        self.calls += 1
-        self.begun.set()
-        if not self.release.is_set():
-            assert await asyncio.to_thread(self.release.wait, 20)
-        return self.answer()
 
 
 class Crowd:
@@ -92,10 +54,6 @@ class Crowd:
         await asyncio.sleep(0.1)
         self.provider.release.set()
         return await everybody
-
-
-def fill_of(client, provider):
-    return provider.fill if isinstance(client, askonce.AskOnce) else provider.fill_async
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -283,109 +241,6 @@ def test_strict_raises_what_the_sidecar_did_and_never_hides_what_the_provider_di
 
     with pytest.raises(Broken):
         fake.fetch(CHAT, fill)
-
-
-def stale(client, script, **held):
-    script.decide(hit(b"old", stale=True, fill_token=b"t", store_answer=True, **held))
-    provider = Provider()
-    return provider, fill_of(client, provider)
-
-
-def methods(script, *, until):
-    """What was called, once that is `until`."""
-    end = time.monotonic() + 10
-    while (said := [one.method for one in script.received]) != until and time.monotonic() < end:
-        time.sleep(0.01)
-    return said
-
-
-def test_a_stale_answer_is_served_at_once_and_refreshed_in_the_background_by_a_thread(sidecar, script):
-    with askonce.AskOnce(sidecar.target, budget=5) as client:
-        provider, _ = stale(client, script, lease_holder=True)
-        provider.release.clear()
-        fetched = client.fetch(CHAT, provider.fill)
-        assert (fetched.body, fetched.stored) == (b"old", None)
-        assert provider.begun.wait(5)
-        assert len(script.received) == 1
-        provider.release.set()
-        assert methods(script, until=["Lookup", "Store"]) == ["Lookup", "Store"]
-        assert (script.last().fill_token, script.last().response.body) == (b"t", ANSWER.body)
-
-
-def test_a_stale_answer_is_refreshed_in_the_background_by_a_task(sidecar, script):
-    async def main():
-        async with askonce.AsyncAskOnce(sidecar.target, budget=5) as client:
-            provider = Provider(slow=True)
-            script.decide(hit(b"old", stale=True, lease_holder=True, fill_token=b"t", store_answer=True))
-            assert (await client.fetch(CHAT, provider.fill_async)).body == b"old"
-            await asyncio.sleep(0.05)
-            assert (provider.calls, len(script.received)) == (1, 1)
-            provider.release.set()
-            for _ in range(1000):
-                if len(script.received) == 2:
-                    break
-                await asyncio.sleep(0.01)
-            assert script.last().response.body == ANSWER.body
-
-    asyncio.run(main())
-
-
-def test_who_may_not_refresh_is_served_and_that_is_all(client, script):
-    provider, fill = stale(client, script)
-    assert client.fetch(CHAT, fill).body == b"old"
-    assert (provider.calls, len(script.received)) == (0, 1)
-
-
-def test_a_refresh_may_be_left_to_another_caller(client, script):
-    provider, fill = stale(client, script, lease_holder=True)
-    assert client.fetch(CHAT, fill, refresh=False).body == b"old"
-    assert provider.calls == 0
-    assert [one.method for one in script.received] == ["Lookup", "Abandon"]
-
-
-def test_a_refresh_may_be_run_where_the_caller_likes(client, script):
-    provider, fill = stale(client, script, lease_holder=True)
-    jobs = []
-    assert client.fetch(CHAT, fill, refresh=jobs.append).body == b"old"
-    assert (provider.calls, len(script.received)) == (0, 1)
-    outcome = jobs[0]()
-    if inspect.iscoroutine(outcome):
-        client._runner.run(outcome)
-    assert [one.method for one in script.received] == ["Lookup", "Store"]
-
-
-def test_a_refresh_that_cannot_begin_or_fails_gives_the_lease_back_and_says_so_once(client, script, log):
-    def no_room(job):
-        raise RuntimeError("SECRET")
-
-    for _ in range(2):
-        _, fill = stale(client, script, lease_holder=True)
-        assert client.fetch(CHAT, fill, refresh=no_room).body == b"old"
-    assert [one.method for one in script.received] == ["Lookup", "Abandon"] * 2
-    jobs = []
-    provider = Provider(Broken("SECRET"))
-    assert client.fetch(CHAT, fill_of(client, provider), refresh=jobs.append).body == b"old"
-    outcome = jobs[0]()
-    if inspect.iscoroutine(outcome):
-        client._runner.run(outcome)
-    assert [one.method for one in script.received][-2:] == ["Lookup", "Abandon"]
-    assert log() == [
-        "a stale answer was served and not refreshed: RuntimeError (said once)",
-        "a stale answer was served and not refreshed: Broken (said once)",
-    ]
-
-
-def test_refreshes_in_the_background_are_bounded(sidecar, script):
-    with askonce.AskOnce(sidecar.target, budget=5) as client:
-        provider, fill = stale(client, script, lease_holder=True)
-        provider.release.clear()
-        for _ in range(40):
-            assert client.fetch(CHAT, fill).body == b"old"
-        provider.release.set()
-        end = time.monotonic() + 10
-        while len(script.received) < 80 and time.monotonic() < end:
-            time.sleep(0.01)
-        assert Counter(one.method for one in script.received) == {"Lookup": 40, "Store": 32, "Abandon": 8}
 
 
 def test_it_asks_to_wait_for_a_minute_or_as_long_as_the_caller_says(client, script):
