@@ -47,7 +47,7 @@ def held_up(server, monkeypatch, callers: int, *, working: int) -> list[tuple[st
 
 def test_lookups_beyond_the_queue_are_bypasses_at_once(start, monkeypatch):
     """Two work, four wait a second for a permit; the others need not wait to hear it."""
-    monkeypatch.setattr(app, "_limits", lambda _: Limits(threads=2, queued=4))
+    monkeypatch.setattr(app, "limits_of", lambda _: Limits(threads=2, queued=4))
     server = start()
     results = held_up(server, monkeypatch, 40, working=2)
     assert Counter(said for said, _ in results) == {"miss": 2, "bypass over_budget": 38}
@@ -59,7 +59,7 @@ def test_lookups_beyond_the_queue_are_bypasses_at_once(start, monkeypatch):
 
 def test_calls_beyond_the_threads_and_their_queue_are_turned_away_at_once(start, monkeypatch):
     """What the transport itself refuses: more calls than there is room for at all."""
-    monkeypatch.setattr(app, "_limits", lambda _: Limits(threads=2, queued=4, waiters=0, storing=1))
+    monkeypatch.setattr(app, "limits_of", lambda _: Limits(threads=2, queued=4, waiters=0, storing=1))
     monkeypatch.setattr(permits, "_SPARE_THREADS", 0)
     monkeypatch.setattr(app, "_QUEUED_PER_THREAD", 1)
     server = start()

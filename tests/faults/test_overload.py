@@ -13,7 +13,7 @@ import grpc
 import pytest
 
 from askonce.v1 import decision_service_pb2
-from askonce_server import app
+from askonce_server import needs
 from askonce_server.rpc.permits import Limits
 from rpc.harness import Gateway
 from rpc.replies import outcome, verdict
@@ -76,7 +76,7 @@ def slow_store(monkeypatch):
 @pytest.mark.parametrize("callers", [32, 160], ids=["as many as may wait", "far more"])
 def test_every_call_of_a_flood_is_answered_within_its_deadline(start, monkeypatch, slow_store, callers):
     """Two may work, which makes 40 Lookups a second; the rest hears so in time."""
-    monkeypatch.setattr(app, "Limits", functools.partial(Limits, queued=24))
+    monkeypatch.setattr(needs, "Limits", functools.partial(Limits, queued=24))
     server = start(threads=2)
     slow_store(server, 0.05)
     before = server.stats()
