@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from askonce_server.store import ReopeningStore
 from rpc.harness import Running
 from rpc.requests import describe, turns
 from rpc.semantic import asking, at, semantic_rule
@@ -216,7 +217,7 @@ def test_two_requests_are_compared(start, see):
         page.fill(f"[name={name}-scope]", "tenant=acme")
     page.click("#explain-form button")
     sight.shows("#explain-answer", "They share no key: params.seed.")
-    assert sight.row("#explain-answer table:first-of-type tbody tr:first-child") == [
+    assert sight.row("#explain-answer .scroll:first-of-type tbody tr:first-child") == [
         "material",
         "params.seed",
         "absent ↔ 7",
@@ -228,6 +229,17 @@ def test_two_requests_are_compared(start, see):
     page.fill("[name=first-scope]", "tenant")
     page.click("#explain-form button")
     sight.shows("#explain-answer", "A scope is written as tenant=acme, not tenant.")
+
+
+def test_a_store_that_cannot_be_used_is_told(start, see, monkeypatch):
+    problems = [None]
+    monkeypatch.setattr(ReopeningStore, "problem", lambda _: problems[-1])
+    server = start(**SETTINGS)
+    sight = see(server)
+    assert not sight.page.is_visible("#problem")
+    problems.append("the disk is on fire")
+    sight.shows("#problem", "since the store cannot be used: the disk is on fire")
+    assert sight.page.is_visible("#problem")
 
 
 def test_a_lost_server_is_told(start, see):
@@ -243,12 +255,13 @@ def test_a_lost_server_is_told(start, see):
     sight.errors.clear()
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize(("theme", "width"), [("dark", 1280), ("light", 1280), ("light", 390)])
 @pytest.mark.parametrize("filled", [True, False], ids=["used", "empty"])
-def test_nothing_keeps_people_out(start, see, theme, filled):
+def test_nothing_keeps_people_out(start, see, theme, width, filled):
     """By the rules of axe-core; what is in code type, small or gray is read as well."""
     axe = Path(find_spec("axe_playwright_python").submodule_search_locations[0], "axe.min.js").read_text()
-    sight = see(used(start) if filled else start(**SETTINGS), color_scheme=theme)
+    server = used(start) if filled else start(**SETTINGS)
+    sight = see(server, color_scheme=theme, viewport={"width": width, "height": 800})
     assert sight.page.evaluate("document.documentElement.dataset.theme") == theme
     if filled:
         sight.shows("#note-now", " in all")

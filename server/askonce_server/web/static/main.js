@@ -3,9 +3,9 @@
 import { Pace, Spread, recolour } from "./charts.js";
 import { byId, say } from "./dom.js";
 import { span } from "./format.js";
-import { showLatency, showRules, showServer, showTiles } from "./numbers.js";
+import { showLatency, showProblem, showRules, showServer, showTiles } from "./numbers.js";
 import { showReasons, showRecent, showSimilarity } from "./panels.js";
-import { ask, listenToForms, lookUp } from "./tools.js";
+import { Failed, ask, listenToForms, lookUp } from "./tools.js";
 
 const EVERY_MS = 1000;
 const DECISIONS = 100;
@@ -67,8 +67,9 @@ async function once() {
     told = stats;
     if (!paused()) recent = latest.decisions;
     connected(true);
-  } catch {
-    connected(false);
+  } catch (error) {
+    connected(error instanceof Failed);
+    if (error instanceof Failed) showProblem(`These numbers cannot be had: ${error.message}`);
     return;
   }
   show();

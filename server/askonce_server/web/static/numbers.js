@@ -110,7 +110,10 @@ function updateRule(row, rule) {
 export function showServer({ server, stats }) {
   const workers = server.workers > 1 ? ` · ${server.workers} workers` : "";
   say(byId("server"), `${server.version}${workers} · up ${span(stats.uptime)} · counted since ${date(stats.counted_since)}`);
-  const problem = byId("problem");
-  problem.hidden = !server.store_problem;
-  say(problem, server.store_problem ? `Every Lookup is a bypass, since the store cannot be used: ${server.store_problem}` : "");
+  showProblem(server.store_problem ? `Every Lookup is a bypass, since the store cannot be used: ${server.store_problem}` : "");
+}
+
+export function showProblem(text) {
+  byId("problem").hidden = !text;
+  say(byId("problem"), text);
 }

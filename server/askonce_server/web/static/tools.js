@@ -3,7 +3,8 @@
 import { byId, h } from "./dom.js";
 import { bytes, count, date, dollars, span } from "./format.js";
 
-class Failed extends Error {}
+/** The server answered, and said why not. */
+export class Failed extends Error {}
 
 export async function ask(path, body) {
   const options = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
@@ -49,8 +50,9 @@ export function lookUp(id) {
 }
 
 function table(caption, heads, rows) {
-  return h("table", null, h("caption", null, caption), h("thead", null, h("tr", null, heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", null, rows.map((row) => h("tr", null, row.map((cell) => h("td", null, cell))))));
+  const head = h("thead", null, h("tr", null, heads.map((one) => h("th", { scope: "col" }, one))));
+  const body = h("tbody", null, rows.map((row) => h("tr", null, row.map((cell) => h("td", null, cell)))));
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption }, h("table", null, h("caption", null, caption), head, body));
 }
 
 function explained(found) {
