@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 from askonce.v1 import reason_pb2
+from askonce_server import assembly
+from askonce_server.store import ReopeningStore
 from askonce_server.store.keyring import key_id
 from ports.test_lmdb_verification import change
 from rpc.answers import chat_body
@@ -124,6 +127,8 @@ def test_a_changed_answer_is_a_miss_that_says_so(folder):
 
 def test_a_key_that_is_not_there_yet_makes_every_lookup_a_bypass_until_it_comes(folder, monkeypatch):
     monkeypatch.delenv("NEW_KEY")
+    soon = partial(ReopeningStore, interval_seconds=0.1)
+    monkeypatch.setattr(assembly, "ReopeningStore", soon)
     with sidecar(folder, "NEW_KEY") as server:
         assert verdict(server.gateway.ask(asked())) == "bypass store_failed"
         assert not (folder / "store" / "data.mdb").exists()

@@ -28,7 +28,7 @@ class Broken(Exception):
 class Provider:
     """Answers after some seconds; the first `failing` calls fail."""
 
-    def __init__(self, *, seconds=1.0, failing=0, text="once for all"):
+    def __init__(self, *, seconds=0.3, failing=0, text="once for all"):
         self.seconds = seconds
         self.failing = failing
         self.answer = askonce.UpstreamResponse.openai_chat(chat_body(text), status_code=200)
