@@ -2,6 +2,7 @@
 
 from askonce_server.ports.archive import Archive, Kept
 from askonce_server.ports.basics import (
+    Cells,
     Clock,
     Counts,
     Randomness,
@@ -58,6 +59,7 @@ __all__ = [
     "KEPT_HOURS",
     "Archive",
     "Case",
+    "Cells",
     "Clock",
     "Counted",
     "Counts",

@@ -12,8 +12,25 @@ class Clock(Protocol):
         """Return milliseconds since 1970, advancing steadily, also while the machine sleeps."""
 
 
+class Cells(Protocol):
+    """Counts by their place."""
+
+    def __getitem__(self, place: int, /) -> int:
+        """Return the count there."""
+
+    def __setitem__(self, place: int, count: int, /) -> None:
+        """Set the count there."""
+
+
 class Counts(Protocol):
     """Where counts are kept, of one process or of several that serve as one."""
+
+    @property
+    def cells(self) -> Cells:
+        """The counts of this process, to be added to where `place` says: the way that costs least."""
+
+    def place(self, name: str) -> int:
+        """Return where the count of `name` is; it stays there."""
 
     def add(self, name: str, count: int = 1) -> None:
         """Count so many more of `name`."""

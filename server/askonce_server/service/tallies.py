@@ -35,15 +35,23 @@ class OwnCounts:
     """The counts of a process by itself."""
 
     def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
+        self.cells: list[int] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, name: str) -> int:
+        """Return where the count of `name` is."""
+        if name not in self._places:
+            self.cells.append(0)
+            self._places[name] = len(self.cells) - 1
+        return self._places[name]
 
     def add(self, name: str, count: int = 1) -> None:
         """Count so many more of `name`."""
-        self._counts[name] += count
+        self.cells[self.place(name)] += count
 
     def totals(self) -> dict[str, int]:
         """Return every count that is not zero."""
-        return dict(self._counts)
+        return {name: count for name, place in self._places.items() if (count := self.cells[place])}
 
 
 class Tallies:
@@ -57,7 +65,8 @@ class Tallies:
     def __init__(self, counts: Counts | None = None) -> None:
         self._lock = Lock()
         self._counts: Counts = OwnCounts() if counts is None else counts
-        self._names: dict[tuple[str, Outcome, int | None], _Names] = {}
+        self._cells = self._counts.cells
+        self._places: dict[tuple[str, Outcome, int | None], _Places] = {}
         """Of rules and reasons, of which there are few."""
 
     def decided(self, decision: Decision, call: Call) -> None:
@@ -72,22 +81,22 @@ class Tallies:
             if outcome is Outcome.BYPASS
             else decision.deny_reason
         )
-        key = (decision.rule_id, outcome, why)
-        names = self._names.get(key) or self._name(key)
+        key, cells = (decision.rule_id, outcome, why), self._cells
+        candidate = decision.candidate
         with self._lock:
-            add = self._counts.add
-            add(names.decision)
-            add(names.buckets[bisect_left(BOUNDS_US, took_us)])
-            add(names.sum, took_us)
+            places = self._places.get(key) or self._place(key)
+            cells[places.decision] += 1
+            cells[places.buckets[bisect_left(BOUNDS_US, took_us)]] += 1
+            cells[places.sum] += took_us
             if hit:
-                self._add_hit(decision)
+                self._add_hit(decision, places)
             elif decision.skipped or decision.shadow:
                 self._add_more(decision)
-            candidate = decision.candidate
             if candidate is not None and candidate.nearness is not None:
-                add(decision.rule_id + RULE_ENDS + _near(candidate.nearness))
+                self._counts.add(decision.rule_id + RULE_ENDS + _near(candidate.nearness))
             if decision.embed_cost_usd is not None:
-                add(decision.rule_id + RULE_ENDS + "embed.nano_usd", round(decision.embed_cost_usd * NANO))
+                name = decision.rule_id + RULE_ENDS + "embed.nano_usd"
+                self._counts.add(name, round(decision.embed_cost_usd * NANO))
 
     def took(self, what: str, seconds: float) -> None:
         """Count a duration of `what`, `embed` or `recall`, under no rule."""
@@ -112,27 +121,34 @@ class Tallies:
             counted.setdefault(rule, {})[what] = count
         return counted
 
-    def _name(self, key: tuple[str, Outcome, int | None]) -> _Names:
-        """Return, and keep, the names under which decisions alike are counted."""
+    def _place(self, key: tuple[str, Outcome, int | None]) -> _Places:
+        """Return, and keep, where decisions alike are counted. Called under the lock."""
         rule, outcome, why = key
-        begin, kind = rule + RULE_ENDS, _KINDS[outcome]
-        name = begin + _REASONS[outcome][why]
-        names = _Names(name, tuple(begin + bucket for bucket in _BUCKETS[kind]), begin + _SUMS[kind])
-        self._names[key] = names
-        return names
+        begin, kind, place = rule + RULE_ENDS, _KINDS[outcome], self._counts.place
+        hit = outcome is Outcome.HIT
+        places = self._places[key] = _Places(
+            decision=place(begin + _REASONS[outcome][why]),
+            buckets=tuple(place(begin + bucket) for bucket in _BUCKETS[kind]),
+            sum=place(begin + _SUMS[kind]),
+            unpriced=place(begin + "unpriced") if hit else None,
+            avoided=place(begin + "avoided.nano_usd") if hit else None,
+        )
+        return places
 
-    def _add_hit(self, decision: Decision) -> None:
+    def _add_hit(self, decision: Decision, places: _Places) -> None:
         """Count what a hit avoided, where it is known. What a near one avoids is not: it may be wrong."""
-        rule, candidate = decision.rule_id, decision.candidate
+        assert places.unpriced is not None
+        assert places.avoided is not None
+        candidate = decision.candidate
         cost = candidate.entry.answer.cost_usd if candidate is not None else None
         if cost is None or decision.kind is Matcher.SEMANTIC:
-            self._counts.add(rule + "|unpriced")
+            self._cells[places.unpriced] += 1
         else:
-            self._counts.add(rule + "|avoided.nano_usd", round(cost * NANO))
+            self._cells[places.avoided] += round(cost * NANO)
         if decision.collapsed:
-            self._counts.add(rule + "|collapsed")
+            self._counts.add(decision.rule_id + RULE_ENDS + "collapsed")
         if decision.stale:
-            self._counts.add(rule + "|stale")
+            self._counts.add(decision.rule_id + RULE_ENDS + "stale")
 
     def _add_more(self, decision: Decision) -> None:
         rule = decision.rule_id + RULE_ENDS
@@ -142,12 +158,15 @@ class Tallies:
             self._counts.add(rule + "shadow.would_hit")
 
 
-class _Names(NamedTuple):
-    """Under which names decisions are counted that have their rule, outcome and reason in common."""
+class _Places(NamedTuple):
+    """Where decisions are counted that have their rule, outcome and reason in common."""
 
-    decision: str
-    buckets: tuple[str, ...]
-    sum: str
+    decision: int
+    buckets: tuple[int, ...]
+    sum: int
+    unpriced: int | None
+    """Of hits, as the next."""
+    avoided: int | None
 
 
 def merged(counted: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

@@ -67,7 +67,7 @@ class SharedCounts:
 
     def __init__(self, descriptor: int, *, worker: int, kind: Kind = Kind.TALLIES) -> None:
         self._memory = mmap.mmap(descriptor, 0)
-        self._words = memoryview(self._memory).cast("Q")
+        self._words: memoryview[int] = memoryview(self._memory).cast("Q")
         size = len(self._memory) // _WORKER_BYTES * _PART_BYTES
         self._parts = range(kind * size, (kind + 1) * size, _PART_BYTES)
         self._begin = self._parts[worker]
@@ -85,8 +85,17 @@ class SharedCounts:
 
     def add(self, name: str, count: int = 1) -> None:
         """Count so many more of `name`."""
+        self._words[self.place(name)] += count
+
+    @property
+    def cells(self) -> memoryview[int]:
+        """The memory: only what `place` names is this process' own."""
+        return self._words
+
+    def place(self, name: str) -> int:
+        """Return where the count of `name` is, in words."""
         place = self._places.get(name)
-        self._words[self._place(name) if place is None else place] += count
+        return self._place(name) if place is None else place
 
     def totals(self) -> dict[str, int]:
         """Return the counts of all workers together, without those that are zero."""
