@@ -48,7 +48,7 @@ type Gateway struct {
 }
 
 func newGateway(config *Config, cache *askonce.Client) http.Handler {
-	gateway := &Gateway{config: config, cache: cache, client: &http.Client{}}
+	gateway := &Gateway{config: config, cache: cache, client: &http.Client{Transport: tracedTransport()}}
 	mux := http.NewServeMux()
 	for path, endpoint := range endpoints {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {

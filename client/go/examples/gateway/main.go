@@ -2,7 +2,8 @@
 // Anthropic's APIs, small enough to read in one sitting and to begin your own with.
 //
 // Read gateway.go first: it is the path of a request. config.go says who may call and where to; controls.go what
-// callers may ask of the cache; upstream.go calls the provider; reply.go answers from the cache.
+// callers may ask of the cache; upstream.go calls the provider; reply.go answers from the cache; tracing.go is all that
+// OpenTelemetry needs.
 package main
 
 import (
@@ -32,6 +33,15 @@ func run(path string) error {
 	if err != nil {
 		return err
 	}
+	stopTracing, err := startTracing(context.Background())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = stopTracing(grace)
+	}()
 	cache, err := askonce.New(config.Sidecar, config.options()...)
 	if err != nil {
 		return err
@@ -42,7 +52,7 @@ func run(path string) error {
 		return err
 	}
 	log.Printf("gateway: listening on %s", listener.Addr())
-	server := &http.Server{Handler: newGateway(config, cache), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: traced(newGateway(config, cache)), ReadHeaderTimeout: 10 * time.Second}
 	ended, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	go func() {
