@@ -280,7 +280,8 @@ def serve(config: Config, *, file: ConfigFile | None = None, worker: Worker | No
     for address in config.listen:
         _log.info("listening on %s", address)
     if sidecar.web is not None:
-        _log.info("metrics at http://%s/metrics", sidecar.web.address)
+        what, path = ("the page", "") if config.telemetry.page else ("metrics", "metrics")
+        _log.info("%s at http://%s/%s", what, sidecar.web.address, path)
     for address in config.admin.listen if config.admin is not None else ():
         _log.info("listening for operators on %s", address)
     problem = sidecar.store.problem()
