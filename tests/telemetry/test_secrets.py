@@ -52,11 +52,14 @@ def told_of_a_server(collector):
                 stats = operator.admin.GetStats(asked, timeout=DEADLINE_SECONDS, metadata=token)
             scrape = urllib3.request("GET", f"http://{address}/metrics", retries=False, timeout=30).data
             collector.status = 403
-            wait_until(lambda: "403" in process.log.read_text())
+            wait_until(lambda: "metrics cannot be pushed" in process.log.read_text())
             collector.status = 200
+            wait_until(lambda: "metrics are pushed again" in process.log.read_text())
             assert process.terminate() == 0
         log = process.log.read_bytes()
-    return {"stats": str(stats).encode(), "scrape": scrape, "log": log, "push": b"".join(collector.bodies)}
+    sent = zip(collector.paths, collector.bodies, strict=True)
+    push = b"".join(body for path, body in sent if path == "/v1/metrics")
+    return {"stats": str(stats).encode(), "scrape": scrape, "log": log, "push": push}
 
 
 def test_no_mark_and_no_key_is_told():

@@ -94,6 +94,7 @@ def exporter_of(how: Wanted) -> MetricExporter | None:
 def _http() -> MetricExporter:
     from opentelemetry.exporter.otlp.proto.http import metric_exporter  # noqa: PLC0415 - heavy, seldom wanted
 
+    logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)  # a line for each try
     return metric_exporter.OTLPMetricExporter()
 
 
@@ -126,6 +127,8 @@ class OtlpPush:
         self._server = server
         self._turns = turns
         self._resource = resource_of(server)
+        self._pushed = True
+        """Whether the last push was taken."""
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="askonce-otlp", daemon=True)
 
@@ -154,9 +157,16 @@ class OtlpPush:
         if self._turns is not None and not self._turns.take():
             return
         try:
-            self._exporter.export(self.data())  # a failure is logged by the exporter; the next has it all
+            pushed = self._exporter.export(self.data()).name == "SUCCESS"
         except Exception:
             _log.exception("metrics could not be pushed")
+            return
+        if pushed != self._pushed:  # said when it changes: the next push has it all
+            self._pushed = pushed
+            if pushed:
+                _log.warning("metrics are pushed again")
+            else:
+                _log.warning("metrics cannot be pushed: the OTLP endpoint is away, or does not take them")
 
     def data(self) -> MetricsData:
         """Return the metrics as they are now, in the form that exporters take."""
