@@ -21,6 +21,7 @@ LAYERS: dict[str, set[str]] = {
         "rpc",
         "service",
         "supervisor",
+        "truth",
         "upkeep",
     },
     "workers": {"config", "rpc"},

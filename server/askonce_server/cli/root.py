@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from askonce_server.cli.backup import export, import_
+from askonce_server.cli.calibrate import calibrate
 from askonce_server.cli.config import config
 from askonce_server.cli.demo_command import demo
 from askonce_server.cli.embed import embed
@@ -96,6 +97,7 @@ app.command()(stats)
 app.command()(top)
 app.command()(embed)
 app.command()(similar)
+app.command()(calibrate)
 app.command()(demo)
 app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(healthcheck)
 app.add_typer(config, name="config")

@@ -77,7 +77,7 @@ class Report:
 def compare(a: str, b: str, asked: Asked, file: Path | None, environ: Mapping[str, str]) -> Report:
     """Compare `a`, which is asked, with `b`, which was. Raises Failed."""
     config = configuration(file, environ)
-    rule = _rule(config, asked.rule)
+    rule = named_rule(config, asked.rule)
     policy = rule.semantic if rule is not None else None
     threshold, low = asked.threshold, asked.low
     if threshold is None:
@@ -110,7 +110,7 @@ def compare(a: str, b: str, asked: Asked, file: Path | None, environ: Mapping[st
     )
 
 
-def _rule(config: Config, name: str | None) -> Rule | None:
+def named_rule(config: Config, name: str | None) -> Rule | None:
     """Return the rule that is meant: the one of that name, else the only one with a semantic matcher."""
     semantic = {rule.id: rule for rule in core_rules(config) if rule.semantic is not None}
     if name is None:
