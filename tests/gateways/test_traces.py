@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gateways.conftest import COMMANDS, fresh
+from gateways.conftest import fresh
 from gateways.golang import needs_go
 from gateways.harness import world
 from gateways.otel import CLIENT, INTERNAL, SERVER, collector
@@ -19,7 +19,7 @@ INFO = "askonce.v1.AdminService/GetServerInfo"
 CALLER = "00f067aa0ba902b7"
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+@pytest.fixture(scope="module", params=["go_gateway"])
 def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A gateway and its sidecar that send their spans to a collector."""
     needs_go()

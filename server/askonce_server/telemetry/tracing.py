@@ -14,7 +14,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import Decision as Sampling
-from opentelemetry.sdk.trace.sampling import ParentBased, Sampler
+from opentelemetry.sdk.trace.sampling import ParentBased, Sampler, TraceIdRatioBased
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags, TraceState
 
 from askonce_server.core.decision import Decision
@@ -51,6 +51,8 @@ class Tracing:
     ) -> None:
         self._sampler = sampler
         self._callers_decide = isinstance(sampler, ParentBased)
+        root = getattr(sampler, "_root", sampler)
+        self._below: int | None = root.bound if isinstance(root, TraceIdRatioBased) else None
         self._ids = ids
         self._hand_over = hand_over
         self._close = close
@@ -89,6 +91,8 @@ class Tracing:
         self, method: str, caller: traceparent.Caller | None, metadata: Metadata
     ) -> Recording | None:
         trace_id = caller.trace_id if caller is not None else self._ids.generate_trace_id()
+        if self._left_out(trace_id, caller):
+            return None
         parent, told, state = None, {}, _NO_STATE
         if caller is not None:
             state = TraceState.from_header(traceparent.state(metadata))
@@ -107,6 +111,11 @@ class Tracing:
         span_id = self._ids.generate_span_id()
         span = SpanContext(trace_id, span_id, is_remote=False, trace_flags=_SAMPLED, trace_state=state)
         return Recording(method, span, parent, told)
+
+    def _left_out(self, trace_id: int, caller: traceparent.Caller | None) -> bool:
+        """Whether a ratio leaves the trace out, by the sampler's own rule: asking it costs far more."""
+        ours = caller is None or not self._callers_decide
+        return ours and self._below is not None and trace_id & TraceIdRatioBased.TRACE_ID_LIMIT >= self._below
 
     def steps(self) -> Steps | None:
         """Return what is to be told the steps of the call under way, if it is sampled."""
