@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, Unpack
 
 from google.protobuf.message import Message
 
-from askonce import decoding, encoding
+from askonce import decoding, encoding, trace_context
 from askonce.breaker import CircuitBreaker
 from askonce.descriptor import Descriptor
 from askonce.errors import (
@@ -59,7 +59,8 @@ def call_of(
     method: str, request: Message, timeout: float, metadata: Metadata, *, look_after: float | None = None
 ) -> Call:
     """Return the call that sends `request`. Raises InvalidRequest for metadata that gRPC would not take."""
-    return Call(method, request.SerializeToString(), timeout, encoding.metadata(metadata), look_after)
+    carried = trace_context.along(encoding.metadata(metadata))
+    return Call(method, request.SerializeToString(), timeout, carried, look_after)
 
 
 class Pause(NamedTuple):
