@@ -16,7 +16,8 @@ h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #e4e7eb }
 th { color: #57606a } .holds { background: #eaf6ec }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem } figure { margin: 0 } figcaption { color: #57606a }
+.charts { display: flex; flex-wrap: wrap; gap: 1rem }
+figure { margin: 0; max-width: 468px } figcaption { color: #57606a }
 svg { max-width: 100%; height: auto } svg text { font: 11px system-ui, sans-serif; fill: #57606a }
 pre { background: #f6f8fa; padding: .7rem 1rem; overflow-x: auto }
 """
