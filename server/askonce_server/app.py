@@ -101,6 +101,7 @@ class Sidecar:
         self._leases = (
             LocalLeases() if worker is None else open_leases(config.store.path, instance=worker.instance)
         )
+        self._decision_log = watching.decision_log(config, tallies, self._tracing)
         self._recent = showing.recent(config, worker, kept.clock)
         shared = Shared(
             driver=Driver(self.store, self._models),
@@ -110,7 +111,7 @@ class Sidecar:
             flight=Flight(self._leases, kept.clock, most=limits.waiters),
             tallies=tallies,
             faults=faults,
-            watches=[watch for watch in (self._recent, self._tracing) if watch is not None],
+            watches=[one for one in (self._recent, self._tracing, self._decision_log) if one is not None],
             store_watches=() if self._tracing is None else (self._tracing,),
         )
         self._servicer = self._deciding(shared, kept.tokens, limits)
@@ -217,8 +218,9 @@ class Sidecar:
         if self._sweeper is not None:
             self._sweeper.close()
         self.store.close()
-        if self._tracing is not None:
-            self._tracing.close()
+        for one in (self._tracing, self._decision_log):
+            if one is not None:
+                one.close()
         for lock in self._locks:
             lock.release()
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 from askonce_server.assembly import Kept
 from askonce_server.config.address import TcpAddress
 from askonce_server.config.model import Config
+from askonce_server.needs import CannotStart
 from askonce_server.ports import EntryStore, StoreUnavailable
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.sockets import ListenError
@@ -22,6 +23,7 @@ from askonce_server.service.keeping import CountsKeeper
 from askonce_server.service.tallies import Tallies
 from askonce_server.store import Turn
 from askonce_server.telemetry import setup
+from askonce_server.telemetry.decision_log import DecisionLog
 from askonce_server.telemetry.metrics import Metric, Reading, metrics
 from askonce_server.telemetry.otlp import OtlpPush, Server, exporter_of, wanted
 from askonce_server.telemetry.prometheus import Scrapes
@@ -61,6 +63,24 @@ def calls_tracing(worker: Worker | None) -> Tracing | None:
     if tracing is not None:
         tracing.start()
     return tracing
+
+
+def decision_log(config: Config, tallies: Tallies, tracing: Tracing | None) -> DecisionLog | None:
+    """Return what writes decisions, where the configuration wants it. Raises CannotStart."""
+    section = config.telemetry.decision_log
+    if section is None:
+        return None
+    try:
+        # Lines of several workers do not mix: each is one write to the end of the file.
+        sink = os.fdopen(os.open(section.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb", 0)
+    except OSError as error:
+        raise CannotStart(f"telemetry.decision_log: cannot write {section.path}: {error.strerror}") from error
+    return DecisionLog(
+        sink,
+        sample=section.sample,
+        dropped=tallies.lost_line,
+        trace_id=str if tracing is None else tracing.trace_id,
+    )
 
 
 def watch_store(store: EntryStore, health: Health, stopped: threading.Event) -> None:

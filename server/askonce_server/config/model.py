@@ -165,6 +165,15 @@ class IndexSection(Section):
     """How much memory it may take; what was asked last stays, a partition that takes more is not searched."""
 
 
+class DecisionLogSection(Section):
+    """A line of JSON for each decision: reasons, times and digests' beginnings, never what was asked."""
+
+    path: FilePath
+    """The file that lines are added to."""
+    sample: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = 1.0
+    """The share of decisions that is written, 0 to 1."""
+
+
 class TelemetrySection(Section):
     """How the server is watched."""
 
@@ -181,6 +190,8 @@ class TelemetrySection(Section):
     """Names under which browsers reach the page, besides `localhost` and addresses."""
     page: Switch = True
     """Whether the page for operators is served there too: counts, digests and times, never content."""
+    decision_log: DecisionLogSection | None = None
+    """Where decisions are written; left out, nowhere."""
 
 
 class StatsSection(Section):

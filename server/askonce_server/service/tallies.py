@@ -105,6 +105,11 @@ class Tallies:
             self._counts.add(RULE_ENDS + _BUCKETS[what][bisect_left(BOUNDS_US, took_us)])
             self._counts.add(RULE_ENDS + _SUMS[what], took_us)
 
+    def lost_line(self) -> None:
+        """Count a line that the log of decisions lost, under no rule."""
+        with self._lock:
+            self._counts.add(RULE_ENDS + "log.dropped")
+
     def stored(self, refusal: RefusalReason | None, rule: str = "") -> None:
         """Count a Store under `rule`, where it is known: acknowledged when `refusal` is None."""
         name = "stored" if refusal is None else f"refusal.{refusal.name.lower()}"

@@ -151,6 +151,11 @@ class Tracing:
             record.span_id = f"{recording.span.span_id:016x}"
         return True
 
+    def trace_id(self) -> str:
+        """Return the trace that the calling thread is in, in hex; empty: none."""
+        recording: Recording | None = getattr(self._here, "recording", None)
+        return "" if recording is None else f"{recording.span.trace_id:032x}"
+
     def _failed(self, error: Exception) -> None:
         now = time.monotonic()
         if now - self._told >= _TELL_SECONDS:
