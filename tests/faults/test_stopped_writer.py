@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from askonce_server import app
+from askonce_server import watching
 from askonce_server.store import environment
 from askonce_server.store.space import Bounds
 from faults.sidecar_process import write_lock_held
@@ -33,7 +33,7 @@ def timed(call):
 
 @pytest.fixture
 def server(start, folder, monkeypatch):
-    monkeypatch.setattr(app, "_STORE_WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(watching, "_STORE_WATCH_SECONDS", 0.05)
     return start(folder)
 
 
@@ -106,7 +106,7 @@ def test_more_stores_than_threads_leave_threads_for_lookups(forked, folder):
 def test_a_restart_while_the_lock_is_held_passes_through(start, folder, monkeypatch):
     """Who cannot have the write lock at the start does not wait for it for ever."""
     monkeypatch.setattr(environment, "_OPEN_SECONDS", 0.3)
-    monkeypatch.setattr(app, "_STORE_WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(watching, "_STORE_WATCH_SECONDS", 0.05)
     first = start(folder, stats={"flush": "100ms"})
     first.gateway.fill(describe("kept"))
     wait_for(lambda: first.sidecar.store.counts_since(0, server=b"").counted.get("default", {}).get("stored"))

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from askonce_server import app, assembly
+from askonce_server import assembly, watching
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import ReopeningStore, open_store
@@ -31,7 +31,7 @@ def watched(monkeypatch):
     """A lost store is noticed, and opened anew, soon but one after the other."""
     soon = functools.partial(ReopeningStore, interval_seconds=INTERVAL_SECONDS, watch_seconds=0.05)
     monkeypatch.setattr(assembly, "ReopeningStore", soon)
-    monkeypatch.setattr(app, "_STORE_WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(watching, "_STORE_WATCH_SECONDS", 0.05)
 
 
 def wait_for(what, *, seconds=60.0):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from askonce.v1 import admin_service_pb2
-from askonce_server import app, assembly
+from askonce_server import app, assembly, watching
 from askonce_server.store import ReopeningStore
 from rpc.answers import answer, chat_body
 from rpc.harness import Place, Running
@@ -24,7 +24,7 @@ def impatient(monkeypatch):
     """A store that cannot be opened is tried again soon."""
     soon = functools.partial(ReopeningStore, interval_seconds=0.1)
     monkeypatch.setattr(assembly, "ReopeningStore", soon)
-    monkeypatch.setattr(app, "_STORE_WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(watching, "_STORE_WATCH_SECONDS", 0.05)
 
 
 def wait_for(what, *, seconds=20.0):
