@@ -42,7 +42,7 @@ export interface Options {
   strict?: boolean | undefined;
   /** When the circuit breaker opens and closes. */
   breaker?: BreakerSettings | undefined;
-  /** Where the client's few log lines go. Default: the console. */
+  /** Where the client's few log lines go: `info(line)` and `warn(line)`. Default: the console. */
   log?: Log | undefined;
   /** Connects over TLS. Default: plain text, for a sidecar on the same machine. */
   tls?: Tls | undefined;
@@ -104,8 +104,11 @@ export class AskOnce {
     const { channels = 1, log = console, propagate } = options;
     this.#budgetMs = positive("budgetMs", options.budgetMs ?? BUDGET_MS);
     this.#storeTimeoutMs = positive("storeTimeoutMs", options.storeTimeoutMs ?? STORE_TIMEOUT_MS);
-    if (target === "" || !Number.isInteger(channels) || channels < 1) {
-      throw new RangeError("there must be a target, such as unix:///run/askonce/askonce.sock, and a channel");
+    if (typeof target !== "string" || target === "" || !Number.isInteger(channels) || channels < 1) {
+      throw new RangeError("there must be a target, such as 127.0.0.1:50051, and a channel");
+    }
+    if (typeof log?.info !== "function" || typeof log.warn !== "function") {
+      throw new TypeError("log must have info(line) and warn(line), as the console has");
     }
     this.#strict = options.strict ?? false;
     this.#mistakes = new Mistakes(log);

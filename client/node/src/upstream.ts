@@ -1,7 +1,8 @@
 import { bytesOf } from "./bytes.js";
 import type { Usage } from "./decision.js";
 import type { Target } from "./descriptor.js";
-import { type Answer, inspect } from "./streams/answer.js";
+import { inspect } from "./streams/answer.js";
+import type { Api } from "./streams/api.js";
 import { asCount, asObject, parseObject, textOf } from "./streams/raw.js";
 
 /**
@@ -38,26 +39,31 @@ export interface UpstreamResponse {
   requestStartTime?: Date | undefined;
 }
 
+/** An answer as it came, bytes or text, or the object that an SDK made of it, which is written as JSON. */
+export type AnswerBody = string | Uint8Array | object;
+
 /**
  * Reads an answer of POST /v1/chat/completions, a document or a recorded stream. What it cannot read stays unsaid,
- * which counts against storing; so it is with its siblings.
+ * which counts against storing; so it is with its siblings. Give it the bytes where you have them: an object does not
+ * say how they were spelt.
  */
-export function fromOpenAIChat(statusCode: number, body: string | Uint8Array): UpstreamResponse {
-  return upstream(statusCode, body, inspect("openai-chat", body));
+export function fromOpenAIChat(statusCode: number, body: AnswerBody): UpstreamResponse {
+  return upstream("openai-chat", statusCode, body);
 }
 
 /** Reads an answer of POST /v1/responses. */
-export function fromOpenAIResponses(statusCode: number, body: string | Uint8Array): UpstreamResponse {
-  return upstream(statusCode, body, inspect("openai-responses", body));
+export function fromOpenAIResponses(statusCode: number, body: AnswerBody): UpstreamResponse {
+  return upstream("openai-responses", statusCode, body);
 }
 
 /** Reads an answer of POST /v1/messages. */
-export function fromAnthropicMessages(statusCode: number, body: string | Uint8Array): UpstreamResponse {
-  return upstream(statusCode, body, inspect("anthropic-messages", body));
+export function fromAnthropicMessages(statusCode: number, body: AnswerBody): UpstreamResponse {
+  return upstream("anthropic-messages", statusCode, body);
 }
 
 /** Reads an answer of POST /v1/embeddings. */
-export function fromOpenAIEmbeddings(statusCode: number, body: string | Uint8Array): UpstreamResponse {
+export function fromOpenAIEmbeddings(statusCode: number, answer: AnswerBody): UpstreamResponse {
+  const body = written(answer);
   const usage = asObject(parseObject(textOf(bytesOf(body)) ?? "")?.get("usage"));
   const inputTokens = asCount(usage?.get("prompt_tokens"));
   return {
@@ -68,7 +74,14 @@ export function fromOpenAIEmbeddings(statusCode: number, body: string | Uint8Arr
   };
 }
 
-function upstream(statusCode: number, body: string | Uint8Array, answer: Answer): UpstreamResponse {
+function written(answer: AnswerBody): string | Uint8Array {
+  if (typeof answer === "string" || answer instanceof Uint8Array) return answer;
+  return JSON.stringify(answer) ?? ""; // what is no object in spite of its type has no text, and is not stored
+}
+
+function upstream(api: Api, statusCode: number, given: AnswerBody): UpstreamResponse {
+  const body = written(given);
+  const answer = inspect(api, body);
   return {
     body,
     contentType: answer.stream ? "text/event-stream" : "application/json",

@@ -4,7 +4,15 @@ import { test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { AskOnce, AskOnceError, isDeterministic, openAIChat, type StoreRequest } from "askonce";
+import {
+  AskOnce,
+  AskOnceError,
+  fromOpenAIChat,
+  isDeterministic,
+  type Log,
+  openAIChat,
+  type StoreRequest,
+} from "askonce";
 import { FakeAskOnce } from "askonce/testing";
 
 import { acme, gpt4o, hello, paris, patient, quiet, sleep, text, until } from "./requests.js";
@@ -32,6 +40,25 @@ test("a body is given as text, as bytes or as a value", async () => {
   await fake.store(openAIChat(value, gpt4o, acme), paris());
   for (const body of [value, written, Buffer.from(written), new TextEncoder().encode(written)]) {
     assert.ok((await fake.lookup(openAIChat(body, gpt4o, acme))).hit);
+  }
+});
+
+test("an answer is given as text, as bytes or as a value", async () => {
+  const value = { choices: [{ finish_reason: "stop", message: { content: "Paris." } }] };
+  const written = JSON.stringify(value);
+  for (const [number, body] of [value, written, Buffer.from(written)].entries()) {
+    const fake = patient();
+    const asked = hello(String(number));
+    assert.ok((await fake.store(asked, fromOpenAIChat(200, body))).stored);
+    const hit = await fake.lookup(asked);
+    assert.ok(hit.hit);
+    assert.equal(text(hit.body), written);
+  }
+});
+
+test("what is no answer in spite of its type says nothing that would have it stored", () => {
+  for (const body of [undefined, null, 7, () => {}] as unknown as object[]) {
+    assert.equal(fromOpenAIChat(200, body).finishReasons?.length ?? 0, 0);
   }
 });
 
@@ -188,6 +215,9 @@ test("each kind of mistake is logged once, without what was sent", async () => {
 
 test("clients that cannot work are not made", () => {
   assert.throws(() => new AskOnce(""), RangeError);
+  assert.throws(() => new AskOnce(process.env["NOT_SET"] as string), /there must be a target/);
+  const log = (() => {}) as unknown as Log;
+  assert.throws(() => new AskOnce("localhost:1", { log }), /log must have info\(line\) and warn\(line\)/);
   assert.throws(() => new AskOnce("localhost:1", { channels: 0 }), RangeError);
   assert.throws(() => new AskOnce("localhost:1", { budgetMs: 0 }), RangeError);
   assert.throws(() => new AskOnce("localhost:1", { storeTimeoutMs: -1 }), RangeError);
