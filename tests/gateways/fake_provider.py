@@ -14,6 +14,7 @@ What it does otherwise is said by `POST /control`, for the calls that come after
      "finish": "length",         ends with this finish reason, as an answer that was cut or filtered
      "cut_after": 3,             breaks off after so many events, or in the middle of a document
      "error_after": 3,           sends an error into the stream after so many events, and ends it
+     "redirect": "http://…",     sends the caller elsewhere
      "tool_call": true}          calls the first tool of the request
 
 `{}` undoes it all. `GET /calls` returns what was asked, in order: `[{"path", "model", "headers", "body"}]`,
@@ -109,7 +110,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/control":
             self.server.behave(**body)
             self.send(200, {})
-        elif self.path in APIS:
+        elif self.path.partition("?")[0] in APIS:
             self.answer(body)
         else:
             self.send(404, {"error": {"message": "there is no such path", "type": "not_found_error"}})
@@ -125,7 +126,10 @@ class Handler(BaseHTTPRequestHandler):
             error = {"type": kind, "message": f"call {number} fails", "param": None, "code": None}
             self.send(status, {"type": "error", "error": error})
             return
-        make, frames = APIS[self.path]
+        if place := how.get("redirect"):
+            self.send(307, {}, Location=place)
+            return
+        make, frames = APIS[self.path.partition("?")[0]]
         options = {}
         if frames is not None:
             calls = bool(how.get("tool_call") and body.get("tools"))
@@ -136,13 +140,15 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send(200, document, cut="cut_after" in how)
 
-    def send(self, status: int, document: Any, *, cut: bool = False) -> None:
+    def send(self, status: int, document: Any, *, cut: bool = False, **headers: str) -> None:
         """Send a document, or half of it."""
         raw = json.dumps(document).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(raw)))
         self.send_header("X-Request-Id", f"fake-{len(self.server.calls)}")
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw[: len(raw) // 2] if cut else raw)
         self.close_connection = self.close_connection or cut

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from urllib3 import HTTPHeaderDict
 
 from gateways.harness import until
 
@@ -75,7 +76,30 @@ def test_what_may_change_the_answer_is_another_request(gateway, text):
     gateway.post(MESSAGES, {**plain, "max_tokens": 10})
     gateway.post(MESSAGES, plain, headers={"anthropic-beta": "context-1m"})
     gateway.post(MESSAGES, plain, headers={"anthropic-version": "2099-01-01"})
+    gateway.post(f"{MESSAGES}?beta=true", plain)
+    assert len(gateway.calls) == 5
+    assert gateway.calls[-1]["path"] == f"{MESSAGES}?beta=true"
+
+
+def test_every_value_of_a_header_counts(gateway, text):
+    plain = bodies(text)[MESSAGES]
+    for values in (["a"], ["a", "b"], ["", "b"], ["b", "a"]):
+        headers = HTTPHeaderDict()
+        headers.extend({"authorization": "Bearer sk-acme"})
+        for value in values:
+            headers.add("anthropic-beta", value)
+        answer = gateway.http.request(
+            "POST", f"{gateway.url}{MESSAGES}", body=json.dumps(plain), headers=headers
+        )
+        assert answer.status == 200
+        assert "fwd=miss" in answer.headers["cache-status"], values
     assert len(gateway.calls) == 4
+
+
+def test_a_provider_that_redirects_is_not_followed(gateway, text):
+    gateway.provider.behave(redirect=f"{gateway.spare.url}/elsewhere")
+    assert gateway.post(CHAT, gateway.chat(text), redirect=False).status == 307
+    assert not gateway.spare.calls
 
 
 def test_the_provider_is_sent_the_targets_model_and_the_providers_key(gateway, text):

@@ -13,6 +13,8 @@ from gateways.golang import needs_go
 from gateways.harness import world
 from gateways.otel import CLIENT, INTERNAL, SERVER, collector
 
+pytestmark = pytest.mark.thorough  # building the Collector takes minutes where nothing is compiled yet
+
 LOOKUP, STORE = "askonce.v1.DecisionService/Lookup", "askonce.v1.DecisionService/Store"
 INFO = "askonce.v1.AdminService/GetServerInfo"
 """What a client asks once, on its first call."""
@@ -53,12 +55,18 @@ def only(spans, **wanted):
     return found
 
 
+def has(spans, *calls):
+    """Whether the gateway's own span has come, and both sides of these calls to AskOnce."""
+    gateway = {(span.name.removeprefix("/"), span.kind) for span in spans if span.service == "gateway"}
+    server = {span.name for span in spans if span.service == "askonce"}
+    ends = {(call, CLIENT) for call in calls} | {("POST /v1/chat/completions", SERVER)}
+    return ends <= gateway and set(calls) <= server
+
+
 @pytest.mark.timeout(900)
 def test_a_miss_is_one_trace_from_the_caller_to_the_provider_and_the_store(around, text):
     trace = asked(around, text)
-    spans = around.collector.trace(
-        trace, lambda all_: {STORE, LOOKUP} <= {span.name for span in all_ if span.service == "askonce"}
-    )
+    spans = around.collector.trace(trace, lambda all_: has(all_, LOOKUP, STORE))
     gateway = only(spans, service="gateway", kind=SERVER)
     assert gateway.parent == CALLER
     assert gateway.name == "POST /v1/chat/completions"
@@ -96,9 +104,7 @@ def test_a_hit_ends_at_askonce(around, text):
     asked(around, text)
     around.world.fill("/v1/chat/completions", around.world.chat(text))
     trace = asked(around, text)
-    spans = around.collector.trace(
-        trace, lambda all_: {"gateway", "askonce"} <= {span.service for span in all_ if span.kind == SERVER}
-    )
+    spans = around.collector.trace(trace, lambda all_: has(all_, LOOKUP))
     lookup = only(spans, service="askonce", kind=SERVER)
     assert (lookup.name, lookup.attributes["askonce.decision.outcome"]) == (LOOKUP, "hit")
     assert only(spans, name="match exact").attributes["askonce.step.result"] == "hit"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -61,6 +62,8 @@ class Api:
     def __init__(self, sources: Sources, *, max_request: int) -> None:
         self._sources = sources
         self._max_request = max_request
+        self._explaining = Lock()
+        """One at a time: a large one takes seconds, and Lookups want the processor too."""
         self._explains = Pacer(most=_EXPLAINS_AT_ONCE, seconds=_SECONDS_AN_EXPLAIN)
 
     def routes(self) -> Mapping[tuple[str, str], Handler]:
@@ -85,12 +88,15 @@ class Api:
 
     def _explain(self, asked: Request) -> Any:
         document = _document(asked, most=self._max_request)
-        if not self._explains.take():
+        if not self._explains.take() or not self._explaining.acquire(blocking=False):
             raise Refused("429 Too Many Requests", "too many at once: try again in a moment")
-        first, second = (
-            convert.asked(pasted.lookup(document.get(name), name)) for name in ("lookup", "other")
-        )
-        return plain(compared(self._sources.explain.compare(first, second)))
+        try:
+            first, second = (
+                convert.asked(pasted.lookup(document.get(name), name)) for name in ("lookup", "other")
+            )
+            return plain(compared(self._sources.explain.compare(first, second)))
+        finally:
+            self._explaining.release()
 
 
 def _in_json(answer: Callable[[Request], Any]) -> Handler:

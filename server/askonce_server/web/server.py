@@ -13,8 +13,9 @@ from waitress.server import create_server
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 _THREADS: Final = 4
-_CONNECTIONS: Final = 64
-_IDLE_SECONDS: Final = 30
+_CONNECTIONS: Final = 512
+"""Enough that callers who say half a request and wait do not keep a probe out before they are let go."""
+_IDLE_SECONDS: Final = 10
 _BACKLOG: Final = 64
 _LOOK_SECONDS: Final = 0.5
 """How often the end of the listener is noticed, should its wake-up be lost."""

@@ -48,7 +48,10 @@ type Gateway struct {
 }
 
 func newGateway(config *Config, cache *askonce.Client) http.Handler {
-	gateway := &Gateway{config: config, cache: cache, client: &http.Client{Transport: tracedTransport()}}
+	gateway := &Gateway{config: config, cache: cache, client: &http.Client{
+		Transport:     tracedTransport(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // with our key
+	}}
 	mux := http.NewServeMux()
 	for path, endpoint := range endpoints {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -98,9 +101,12 @@ func (c *call) serve() error {
 	descriptor := c.endpoint.describe(c.bodyFor(c.routes[0]), served, askonce.Scope{"tenant": tenant})
 	descriptor.Headers = map[string]string{}
 	for _, name := range keyedHeaders {
-		if value := c.r.Header.Get(name); value != "" {
-			descriptor.Headers[strings.ToLower(name)] = value
+		if values := c.r.Header.Values(name); len(values) > 0 {
+			descriptor.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
 		}
+	}
+	if c.r.URL.RawQuery != "" {
+		descriptor.Versions = map[string]string{"query": c.r.URL.RawQuery}
 	}
 	claim, err := c.gateway.cache.Claim(c.r.Context(), descriptor,
 		askonce.WithControls(controls), askonce.WithRequestID(c.id),

@@ -41,7 +41,7 @@ func (c *call) ask(route Route) (*http.Response, error) {
 	provider := c.gateway.config.Providers[route.Provider]
 	body := bytes.NewReader(c.bodyFor(route))
 	// The caller's context goes along: when the caller goes, so does the call.
-	request, err := http.NewRequestWithContext(c.r.Context(), http.MethodPost, provider.URL+c.r.URL.Path, body)
+	request, err := http.NewRequestWithContext(c.r.Context(), http.MethodPost, provider.URL+c.r.URL.RequestURI(), body)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,8 @@ class Call {
       if (value !== undefined) headers[name] = String(value);
     }
     const descriptor = this.endpoint.describe(bodyFor(asked, route), targetOf(route), { tenant });
-    return { ...descriptor, headers };
+    const query = this.request.url?.split("?").slice(1).join("?");
+    return { ...descriptor, headers, ...(query ? { versions: { query } } : {}) };
   }
 
   /** Calls the provider, hands its answer on while it comes, and stores it when it came whole. */
