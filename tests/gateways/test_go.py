@@ -29,6 +29,7 @@ def test_go_vet_finds_nothing():
     run("go", "vet", "./...")
 
 
+@pytest.mark.thorough  # compiling it takes longer than it runs
 @pytest.mark.timeout(SECONDS)
 def test_staticcheck_finds_nothing():
     run("go", "install", STATICCHECK, GOBIN=str(TOOLS))

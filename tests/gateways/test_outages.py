@@ -11,7 +11,7 @@ import pytest
 from faults.sidecar_process import sidecar
 from gateways.harness import until, world
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]  # each client has an outage test of its own
 
 CHAT = "/v1/chat/completions"
 BUDGET_MS = 100
