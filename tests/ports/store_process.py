@@ -130,12 +130,26 @@ def raise_shared(folder, name, value):
 
 
 def raise_over_and_over(folder, memory_file, rounds, durability):
-    """Raise one generation, round after round; say in shared memory which round was acknowledged last."""
+    """Raise one generation, round after round; say in shared memory which round was acknowledged last.
+
+    Between the rounds counts are kept, as every worker does, which changes no answer.
+    """
     store = open_store(settings(folder, durability=durability), exclusive=False)
     with Path(memory_file).open("r+b") as file, mmap.mmap(file.fileno(), ROUND.size) as memory:
         for number in range(1, int(rounds) + 1):
             store.raise_generations({dim("acme"): number.to_bytes(16, "big")}, at_ms=NOW_MS)
             ROUND.pack_into(memory, 0, number)
+            for more in range(number % 3):
+                store.add_counts(b"server", {"chat": {"hit.exact": 3 * number + more}}, at_ms=NOW_MS)
+    store.close()
+
+
+def count_over_and_over(folder):
+    """Keep counts, a line for each time it is told to."""
+    store = open_store(settings(folder), exclusive=False)
+    for number, _ in enumerate(sys.stdin, start=1):
+        store.add_counts(b"server", {"chat": {"hit.exact": number}}, at_ms=NOW_MS)
+        say(number)
     store.close()
 
 

@@ -4,13 +4,14 @@ Here nothing lies between the acknowledgement and the look but one number in sha
 """
 
 import mmap
+import random
 from contextlib import closing, contextmanager
 
 import pytest
 
 from askonce_server.store import open_store
-from ports.entry_store_contract import key, write
-from ports.finality_contract import dim
+from ports.entry_store_contract import NOW_MS, body_at, key, write
+from ports.finality_contract import dim, value
 from ports.store_process import ROUND, settings, start
 
 ROUNDS = 1_000
@@ -52,3 +53,79 @@ def test_nothing_outlives_another_workers_purge(tmp_path, durability):
                 other.kill()
     assert again > 0, "what was kept is given again while no row changes"
     assert anew > 1, "and looked at anew after a purge"
+
+
+def counted(store, number):
+    """Keep counts; return the number of the next."""
+    store.add_counts(b"server", {"chat": {"hit.exact": number}}, at_ms=NOW_MS)
+    return number + 1
+
+
+def test_counts_that_are_kept_take_no_hit_from_memory(tmp_path):
+    with closing(open_store(settings(tmp_path))) as store:
+        store.put([write("q")])
+        look(store)
+        for number in range(1, 4):
+            counted(store, number)
+            assert store.recall("round") is None, "the newest snapshot is one that nobody has looked at"
+            with store.read():
+                pass
+            assert store.recall("round") == 0, "one look at it tells that only counts changed"
+        store.put([write("r")])
+        with store.read():
+            pass
+        assert store.recall("round") is None
+        assert store.counts_since(0, server=b"server").counted == {"chat": {"hit.exact": 3}}
+
+
+def test_counts_of_another_worker_take_no_hit_from_memory(tmp_path):
+    with closing(open_store(settings(tmp_path))) as store, start("count_over_and_over", tmp_path) as other:
+        store.put([write("q")])
+        for number in range(4):
+            other.stdin.write("go on\n")
+            other.stdin.flush()
+            assert other.stdout.readline()
+            if not number:  # it tried the store when it opened it
+                look(store)
+            with store.read():
+                pass
+            assert store.recall("round") == 0
+        other.stdin.close()
+
+
+def test_nothing_is_remembered_over_a_change_however_many_counts_come_before_and_after(tmp_path):
+    rnd = random.Random(7)
+    with closing(open_store(settings(tmp_path, max_bytes=16 << 20))) as store:
+        store.put([write("q")])
+        purge, count = 0, 1
+        for step in range(400):
+            what = rnd.choice(["look", "look", "count", "count", "store", "remove", "purge"])
+            if what == "look":
+                assert look(store) == purge
+                assert body_at(store, key("q")) is not None
+            elif what == "count":
+                count = counted(store, count)
+            elif what == "store":
+                store.put([write("q", body=b"%d" % step)])
+                assert body_at(store, key("q")) == b"%d" % step
+            elif what == "remove":
+                store.remove([key("q")])
+                assert body_at(store, key("q")) is None
+                store.put([write("q")])
+            else:
+                purge += 1
+                store.raise_generations({dim("acme"): value(purge)}, at_ms=NOW_MS)
+            kept = store.recall("round")
+            assert kept is None or kept == purge, (step, what)
+
+
+def test_a_memory_that_is_full_begins_anew(tmp_path):
+    with closing(open_store(settings(tmp_path))) as store:
+        store.put([write("q")])
+        with store.read() as view:
+            view.keep("large", 1, entry=view.entry(key("q")), size=(32 << 20) - 4096)
+            view.keep("more", 2, entry=view.entry(key("q")), size=4096)
+            assert (store.recall("large"), store.recall("more")) == (1, None)
+        with store.read() as view:
+            view.keep("more", 2, entry=view.entry(key("q")), size=4096)
+        assert (store.recall("large"), store.recall("more")) == (None, 2)

@@ -101,13 +101,13 @@ class Committer:
             rows = Rows(txn, self._databases, self._keys)
             space = Space(self._env, txn, self._databases, self._bounds)
             results = [job.action(rows, space) for job in jobs]
-            if rows.changed:
+            if committed := rows.settle():
                 self._commit(txn)
                 self._files.check()
         finally:
             with suppress(lmdb.Error):
                 txn.abort()  # without effect after a commit
-        if rows.changed:
+        if committed:
             self._reserve.refill()
             self.problem = None
             self.evicted += rows.evicted
@@ -162,7 +162,7 @@ class Committer:
         txn = self._env.begin(write=True, buffers=True)
         try:
             rows = Rows(txn, self._databases, self._keys)
-            if rows.remove_expired(now_ms, limit=SWEEP_ROWS):
+            if rows.remove_expired(now_ms, limit=SWEEP_ROWS) and rows.settle():
                 self._commit(txn)
                 self._remember(rows)
         except (lmdb.Error, OSError) as fault:

@@ -112,6 +112,7 @@ def take_over(settings: StoreSettings, guard_key: bytes, generations: Iterable[R
                     rows.raise_generations({one.name: one.value for one in some}, at_ms=at_ms)
             if guard_key and not txn.stat(databases.vectors)["entries"]:
                 rows.set_meta(META_GUARD_KEY, guard_key)
+            rows.settle()
             return not guard_key or rows.meta(META_GUARD_KEY) == guard_key
     except lmdb.Error as fault:
         raise StoreUnavailable(describe(fault, settings.path)) from fault

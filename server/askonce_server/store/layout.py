@@ -65,6 +65,10 @@ META_GUARD_KEY: Final = b"guard_key"
 """The key of the guards' tokens: 32 bytes."""
 META_STORE_KEY: Final = b"store_key"
 """The id of the key that encrypts: 8 bytes. Not there while the store is plain."""
+META_SAME_SINCE: Final = b"same_since"
+"""The snapshot since which nothing but counts changed: sealed, 8 bytes.
+
+Not there when the last commit changed more."""
 META_TOUCHED: Final = b"touched"
 """Written and removed to see whether anything can be written."""
 

@@ -38,6 +38,7 @@ from askonce_server.store.records import (
     key_of,
 )
 from askonce_server.store.scopes import ScopeRows
+from askonce_server.store.snapshot import tell_same
 from askonce_server.store.unreachable import Removal
 from askonce_server.store.verification import Finding, Verification
 
@@ -60,6 +61,7 @@ class Rows:
         "_scopes",
         "_txn",
         "changed",
+        "counted",
         "departed",
         "evicted",
     )
@@ -73,7 +75,9 @@ class Rows:
         self._partitions = PartitionRows(txn, databases, keys)
         self._scopes = ScopeRows(txn, databases)
         self.changed = False
-        """Whether there is anything to commit."""
+        """Whether anything changed that a decision may depend on."""
+        self.counted = False
+        """Whether counts changed, on which no decision depends."""
         self.evicted = 0
         """Stores that were removed to make room."""
         self.departed: list[tuple[bytes, Gone]] = []
@@ -86,7 +90,13 @@ class Rows:
     def add_counts(self, server: bytes, counted: Counted, *, at_ms: int) -> None:
         """Take over what a server counted; see the port."""
         if HistoryRows(self._txn, self._databases.stats).add(server, counted, at_ms=at_ms):
-            self.changed = True
+            self.counted = True
+
+    def settle(self) -> bool:
+        """Note whether what was read of the snapshot before still holds; return whether to commit."""
+        if self.changed or self.counted:
+            tell_same(self._txn, self._databases, same=not self.changed)
+        return self.changed or self.counted
 
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
         """Give each named generation a new value."""

@@ -1,9 +1,10 @@
 """What was read of one snapshot of the store, so that it is read once.
 
 LMDB numbers its snapshots: a transaction with the same id sees the same rows, in every process. What one
-view read therefore holds for every view of the same id, and for no other: a commit, a purge among them, makes
-a new id. It saves little time by itself, but each call into LMDB lets go of the interpreter's lock; beside
-other threads getting it back costs more than the call (`benchmarks/ghz/ratio.py`).
+view read therefore holds for every view of the same id. A commit, a purge among them, makes a new id, for
+which it holds no more, unless that commit says of itself that it changed nothing but counts. It saves little
+time by itself, but each call into LMDB lets go of the interpreter's lock; beside other threads getting it
+back costs more than the call (`benchmarks/ghz/ratio.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Final
 
 from askonce_server.core.entries import Body, Entry
 from askonce_server.ports import PartitionState
+from askonce_server.store.layout import META_SAME_SINCE, Databases, Transaction
 from askonce_server.store.recent import Shelf
+from askonce_server.store.seals import seal, unseal
 
 _MAX_BYTES: Final = 32 << 20
 _MAX_BODY_BYTES: Final = 64 << 10
@@ -27,12 +30,15 @@ class Snapshot:
     """Rows of one snapshot. Shared by threads: each change is one step on a dict."""
 
     txn_id: int
+    """The newest snapshot that is known to have these rows."""
     generations: dict[tuple[bytes, ...], tuple[bytes, ...]] = field(default_factory=dict)
     entries: dict[bytes, Entry] = field(default_factory=dict)
     bodies: dict[bytes, Body] = field(default_factory=dict)
     partitions: dict[bytes, PartitionState] = field(default_factory=dict)
     shelves: dict[bytes, Shelf] = field(default_factory=dict)
     derived: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
+    full: bool = False
+    """Whether something did not find room any more."""
     _bytes: int = 0
 
     def keep_generations(self, names: tuple[bytes, ...], values: tuple[bytes, ...]) -> None:
@@ -66,8 +72,25 @@ class Snapshot:
             self.derived[key] = (found, store_id)
 
     def _has_room(self, size: int) -> bool:
-        """Take `size` bytes of the bound. Full means full: the next commit begins anew."""
+        """Take `size` bytes of the bound. Full means full: the next view begins anew."""
         if self._bytes + size > _MAX_BYTES:
+            self.full = True
             return False
         self._bytes += size
         return True
+
+
+def tell_same(txn: Transaction, databases: Databases, *, same: bool) -> None:
+    """Say in the snapshot that `txn` makes whether it has the rows of the one before, but for counts."""
+    if not same:
+        txn.delete(META_SAME_SINCE, db=databases.meta)
+        return
+    since = same_since(txn, databases, at=txn.id() - 1).to_bytes(8, "big")
+    txn.put(META_SAME_SINCE, seal(META_SAME_SINCE, since), db=databases.meta)
+
+
+def same_since(txn: Transaction, databases: Databases, *, at: int) -> int:
+    """Return the oldest snapshot known to have the rows, but for counts, of that which `txn` reads, `at`."""
+    value = txn.get(META_SAME_SINCE, db=databases.meta)
+    since = None if value is None else unseal(META_SAME_SINCE, value)
+    return at if since is None else min(int.from_bytes(since, "big"), at)

@@ -22,7 +22,7 @@ from askonce_server.store.partitions import Partitions
 from askonce_server.store.recent import RecentVectors, Shelf
 from askonce_server.store.records import decode_body, decode_record, entry_of, key_of
 from askonce_server.store.seals import Damaged
-from askonce_server.store.snapshot import Snapshot
+from askonce_server.store.snapshot import Snapshot, same_since
 
 Counts = TypeVar("Counts")
 
@@ -86,10 +86,15 @@ class Readers:
     def snapshot(self, txn: Transaction) -> Snapshot:
         """Return what is known of the snapshot that `txn` sees."""
         known, txn_id = self._snapshot, txn.id()
-        if known.txn_id == txn_id:
-            return known
+        before = known.txn_id
+        if before <= txn_id and not known.full:
+            if before == txn_id:
+                return known
+            if same_since(txn, self.databases, at=txn_id) <= before:
+                known.txn_id = txn_id
+                return known
         fresh = Snapshot(txn_id)
-        if txn_id > known.txn_id:
+        if txn_id >= before:
             self._snapshot = fresh
         return fresh
 
