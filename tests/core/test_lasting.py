@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askonce_server.core.entries import Body
-from askonce_server.core.lasting import again, lasts
+from askonce_server.core.lasting import lasting
 from askonce_server.core.reasons import Matcher, Outcome
 from askonce_server.core.rules import RuleMode
 from core.builders import HOUR, NOW, Shelf, entry, keys_of, plan, rule, run, said
@@ -39,23 +39,25 @@ def test_a_decision_given_again_is_what_deciding_anew_gives(held, controls, mode
     shelf = Shelf(*(entry(keys[matcher], **said) for matcher, said in held.items()), body=BODY)
     planned = plan(WANTED, under, omit_body=omit_body, **controls)
     earlier = run(planned, shelf)
-    if not lasts(planned, earlier):
+    kept = lasting(planned, earlier)
+    if kept is None:
         assert earlier.outcome is not Outcome.HIT
         return
     anew = run(planned, shelf, now_ms=NOW + later)
-    found = again(planned, earlier, NOW + later)
-    assert found == (anew if anew.outcome is Outcome.HIT and anew.kind is earlier.kind else None)
+    fresh = anew.outcome is Outcome.HIT and anew.kind is earlier.kind
+    assert (NOW + later < kept.until_ms) == fresh
+    assert not fresh or replace(kept.decision, now_ms=NOW + later) == anew
 
 
 def test_what_a_model_had_a_part_in_does_not_last():
     keys, shelf_of = keys_of(WANTED), lambda key: Shelf(entry(key), body=BODY)
     planned = plan(WANTED)
     hit = run(planned, shelf_of(keys[Matcher.NORMALIZED]))
-    assert lasts(planned, hit)
+    assert lasting(planned, hit)
     for strategy in ((Matcher.SEMANTIC, Matcher.NORMALIZED), (Matcher.EXACT, Matcher.SEMANTIC)):
         other = replace(planned, rule=rule(strategy=strategy))
-        assert not lasts(other, replace(hit, kind=strategy[-1]))
-    assert lasts(
+        assert not lasting(other, replace(hit, kind=strategy[-1]))
+    assert lasting(
         replace(planned, rule=rule(strategy=(Matcher.EXACT, Matcher.SEMANTIC))),
         replace(hit, kind=Matcher.EXACT),
     )

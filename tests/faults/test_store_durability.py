@@ -37,7 +37,7 @@ class NoTransactions(Committer):
 def submit_one(sync_interval):
     env = Env()
     options = WriterOptions(sync_interval=sync_interval)
-    opened = OpenEnvironment(env, None, None, None, None)
+    opened = OpenEnvironment(env, None, None, None, None, None)
     writer = Writer(env, NoTransactions(opened, None, Departed(), commit=None), options)
     ticket = Ticket()
     job = Job(action=None, ticket=ticket)

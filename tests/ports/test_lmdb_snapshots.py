@@ -11,6 +11,7 @@ from askonce_server.ports import StoreUnavailable
 from askonce_server.store import StoreSettings, open_store
 from askonce_server.store.environment import open_environment
 from askonce_server.store.hits import Hits
+from askonce_server.store.newest import NewestSnapshot
 from ports import store_process
 from ports.entry_store_contract import write
 from ports.semantic_rows_contract import semantic_key, space, state, told
@@ -25,15 +26,31 @@ def test_the_newest_snapshot_is_the_one_that_a_transaction_begun_now_sees(tmp_pa
     try:
         for number in range(5):
             with opened.env.begin() as txn:
-                assert opened.files.newest.id() == txn.id()
+                assert opened.newest.id() == txn.id()
             with opened.env.begin(write=True) as txn:
                 txn.put(b"key", b"%d" % number, db=opened.databases.meta)
                 written = txn.id()
-                assert opened.files.newest.id() == written - 1
-            assert opened.files.newest.id() == written
+                assert opened.newest.id() == written - 1
+            assert opened.newest.id() == written
+            assert opened.newest._at, "where it stands is known once there was a commit"
     finally:
         opened.close()
-    assert opened.files.newest.id() < 0
+    assert opened.newest.id() < 0
+
+
+def test_a_lock_file_that_cannot_be_mapped_costs_time_alone(tmp_path):
+    settings = StoreSettings(path=tmp_path / "store", max_bytes=16 * MIB)
+    opened = open_environment(settings)
+    newest = NewestSnapshot(opened.env, tmp_path / "missing")
+    try:
+        for number in range(3):
+            with opened.env.begin(write=True) as txn:
+                txn.put(b"key", b"%d" % number, db=opened.databases.meta)
+            with opened.env.begin() as txn:
+                assert newest.id() == txn.id()
+    finally:
+        opened.close()
+    assert newest.id() < 0
 
 
 def test_what_was_derived_is_recalled_until_any_process_changes_a_row(tmp_path):

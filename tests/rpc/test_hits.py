@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from askonce.v1 import decision_service_pb2
 from askonce_server.core.decision import Candidate, Decision, Skip
 from askonce_server.core.entries import Answer, Body, Entry, EntryKey, Usage
+from askonce_server.core.lasting import Lasting
 from askonce_server.core.reasons import BypassReason, Matcher, Outcome
 from askonce_server.rpc import encode, hits
 from rpc.answers import answer, chat_body
@@ -46,7 +47,6 @@ found = st.builds(
     ),
     skipped=st.lists(st.builds(Skip, matchers, st.sampled_from(BypassReason)), max_size=2).map(tuple),
     anchor=texts,
-    encoded=st.sampled_from([None, []]).map(lambda kept: None if kept is None else []),
 )
 
 
@@ -57,10 +57,11 @@ def whole(decision: Decision, decision_id: str) -> bytes:
 
 @given(found, st.lists(st.tuples(st.integers(0, 10**9), st.text("0123456789abcdef", min_size=1)), max_size=3))
 def test_a_joined_response_is_the_message_of_all_fields(first, later):
+    kept = Lasting(first, NOW + 10**12)
     for ms, decision_id in [(0, "id"), *later]:
-        decision = replace(first, now_ms=min(NOW + ms, first.candidate.entry.answer.expire_ms))
-        assert hits.response(decision, decision_id=decision_id) == whole(decision, decision_id)
-    assert first.encoded is None or first.encoded
+        now_ms = min(NOW + ms, first.candidate.entry.answer.expire_ms)
+        anew = whole(replace(first, now_ms=now_ms), decision_id)
+        assert hits.response(kept, now_ms=now_ms, decision_id=decision_id) == anew
 
 
 def test_a_hit_that_is_given_again_sees_time_and_every_commit(start, clock):

@@ -28,7 +28,8 @@ def of_decision(decision: Decision) -> str:
     if decision.collapsed:
         return f"{_CACHE}; fwd=miss; collapsed{_kind(decision)}"
     if decision.outcome is Outcome.HIT and decision.candidate is not None:
-        return f"{_CACHE}; hit; ttl={_ttl(decision.candidate.entry.answer, decision.now_ms)}{_kind(decision)}"
+        before, after = around_ttl(decision)
+        return f"{before}{_ttl(decision.candidate.entry.answer, decision.now_ms)}{after}"
     if decision.outcome is Outcome.BYPASS:
         reason = decision.bypass_reason
         return f"{_CACHE}; fwd=bypass" + (f"; detail={reason.name.lower()}" if reason else "")
@@ -36,6 +37,11 @@ def of_decision(decision: Decision) -> str:
     if deny is None:
         return f"{_CACHE}; fwd=miss" + ("; detail=shadow" if decision.shadow else "")
     return f"{_CACHE}; fwd={_FORWARD_REASONS.get(deny, 'miss')}; detail={deny.name.lower()}"
+
+
+def around_ttl(hit: Decision) -> tuple[str, str]:
+    """Return what stands before and after the time to live, in seconds, in the field for a hit."""
+    return f"{_CACHE}; hit; ttl=", _kind(hit)
 
 
 def of_store(refusal: RefusalReason | None) -> str:

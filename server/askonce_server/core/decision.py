@@ -189,8 +189,6 @@ class Decision:
     anchor: str = ""
     embed_cost_usd: float | None = None
     """What embedding the text cost. None: unknown, or nothing was embedded."""
-    encoded: list[bytes] | None = field(default=None, repr=False, compare=False)
-    """Where the transport keeps what it made of all but the time, for a decision that is given again."""
 
 
 Deciding = Generator[Question, Answer, Decision]

@@ -43,6 +43,16 @@ def freshness(
     return _stale(now_ms - ends_ms, controls, rule, after_error=after_error)
 
 
+def fresh_until(answer: Answer, controls: Controls, *, rule: Rule) -> int:
+    """Return the time from which on `freshness` no longer finds the answer fresh."""
+    until = _ends_ms(answer, rule)
+    if controls.min_fresh_ms is not None:
+        until = min(until, until - controls.min_fresh_ms + 1)
+    if controls.max_age_ms is not None:
+        until = min(until, answer.start_ms + controls.max_age_ms + 1)
+    return until
+
+
 def _stale(over_ms: int, controls: Controls, rule: Rule, *, after_error: bool) -> Freshness | DenyReason:
     """Return how an answer may be served whose ttl has been over for `over_ms`."""
     allowed = rule.stale

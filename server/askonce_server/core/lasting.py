@@ -7,50 +7,41 @@ that was passed over for its age, too old to be served even stale, is passed ove
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from askonce_server.core.decision import Decision
-from askonce_server.core.freshness import Freshness, freshness
+from askonce_server.core.freshness import fresh_until
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import Matcher, Outcome
 
-_FRESH = Freshness.FRESH
 _HIT = Outcome.HIT
 _SEMANTIC = Matcher.SEMANTIC
 
 
-def lasts(plan: Plan, decision: Decision) -> bool:
-    """Whether `decision`, made for `plan`, is a fresh hit that no model had a part in.
+@dataclass(slots=True)
+class Lasting:
+    """A hit that can be given again before `until_ms`, with nothing changed but the time of it."""
 
-    Who wants to see the steps must have them taken.
+    decision: Decision
+    until_ms: int
+    encoded: object = field(default=None, repr=False, compare=False)
+    """Where the transport keeps what it made of all but the time."""
+
+
+def lasting(plan: Plan, decision: Decision) -> Lasting | None:
+    """Return what can be given again of `decision`, made for `plan`: a fresh hit that no model had a part in.
+
+    None: it must be made anew. Who wants to see the steps must have them taken.
     """
+    candidate, rule = decision.candidate, plan.rule
     if (
         decision.outcome is not _HIT
         or decision.stale
         or decision.kind is None
-        or plan.rule is None
+        or candidate is None
+        or rule is None
         or plan.request.trace
+        or _SEMANTIC in rule.strategy[: rule.strategy.index(decision.kind) + 1]
     ):
-        return False
-    strategy = plan.rule.strategy
-    return _SEMANTIC not in strategy[: strategy.index(decision.kind) + 1]
-
-
-def again(plan: Plan, earlier: Decision, now_ms: int) -> Decision | None:
-    """Return what `plan` leads to now over the rows that `earlier` was made over, or None: decide anew.
-
-    `earlier` is one that lasts.
-    """
-    candidate, rule = earlier.candidate, plan.rule
-    if candidate is None or rule is None:
         return None
-    if freshness(candidate.entry.answer, plan.request.controls, now_ms, rule=rule) is not _FRESH:
-        return None
-    return Decision(
-        earlier.outcome,
-        now_ms,
-        rule_id=earlier.rule_id,
-        kind=earlier.kind,
-        candidate=candidate,
-        skipped=earlier.skipped,
-        anchor=earlier.anchor,
-        encoded=earlier.encoded,
-    )
+    return Lasting(decision, fresh_until(candidate.entry.answer, plan.request.controls, rule=rule))

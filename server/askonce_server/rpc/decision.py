@@ -18,7 +18,7 @@ from askonce_server.core.reasons import BypassReason, RefusalReason
 from askonce_server.ports import Randomness
 from askonce_server.rpc import convert, encode, validate
 from askonce_server.rpc.batch import BatchOfDecisions
-from askonce_server.rpc.drawn import DrawnAhead
+from askonce_server.rpc.drawn import DrawnIds
 from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
 from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.patience import Caller, Items, in_time
@@ -35,7 +35,6 @@ from askonce_server.service.store import Admitted, StoreService
 from askonce_server.service.tokens import FillTokens
 
 SERVICE = "askonce.v1.DecisionService"
-_ID_BYTES = 16
 
 
 def nobody() -> Steps | None:
@@ -61,7 +60,7 @@ class DecisionServicer:
         self._lookups = lookups
         self._stores = stores
         self._replies = Replies(lookups, tokens, faults)
-        self._randomness: Randomness = DrawnAhead(randomness)
+        self._ids = DrawnIds(randomness)
         self._limits = limits
         self._faults = faults
         self._steps = steps
@@ -88,10 +87,11 @@ class DecisionServicer:
         """Answer a Lookup. A decision that still holds takes no permit: giving it again costs no more."""
         call = Call(self._decision_id(), steps=self._steps())
         self._check_size(raw)
-        decision = self._again(raw, call)
-        if decision is None:
-            with self._permits.bytes_in_flight(len(raw)) as fits:
-                decision = self._decide(raw, context, call, fits=fits and in_time(context))
+        plan = self._memo.get(raw, self._lookups.rules)
+        if plan is not None and (kept := self._lookups.again(plan, call)) is not None:
+            return self._replies.again(kept, call)
+        with self._permits.bytes_in_flight(len(raw)) as fits:
+            decision = self._decide(raw, context, call, fits=fits and in_time(context))
         return self._replies.response(decision, call)
 
     def batch_lookup(self, raw: bytes, context: grpc.ServicerContext) -> bytes:
@@ -154,11 +154,6 @@ class DecisionServicer:
         if len(raw) > limit:
             raise TooLarge("the request", size=len(raw), limit=limit, setting="max_request")
 
-    def _again(self, raw: bytes, call: Call) -> Decision | None:
-        """Return the decision that the same request led to before, where it still holds."""
-        plan = self._memo.get(raw, self._lookups.rules)
-        return None if plan is None else self._lookups.again(plan, call)
-
     def _decide(self, raw: bytes, context: grpc.ServicerContext, call: Call, *, fits: bool) -> Decision:
         """Decide one lookup. Raises MalformedRequest; a fault inside is a bypass."""
         try:
@@ -182,7 +177,7 @@ class DecisionServicer:
 
     def _decision_id(self) -> str:
         try:
-            return self._randomness.token(_ID_BYTES).hex()
+            return self._ids.draw()
         except Exception as error:
             self._faults.record("drawing an id", error)
             return uuid4().hex

@@ -1,4 +1,4 @@
-"""Randomness: the operating system's, and for ids drawn many at a time."""
+"""Randomness: the operating system's, and ids drawn many at a time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from askonce_server.ports import Randomness
 
 _DRAWN: Final = 256
+_ID_BYTES: Final = 16
 
 
 class SystemRandomness:
@@ -18,8 +19,8 @@ class SystemRandomness:
         return os.urandom(size)
 
 
-class DrawnAhead:
-    """A Randomness whose tokens were drawn before. For ids, not for secrets: what lies ready can be read.
+class DrawnIds:
+    """Ids of 32 hex characters that were drawn before. No secrets: what lies ready can be read.
 
     Drawing is a system call that lets go of the interpreter lock: under load each costs a turn of the threads
     that wait for that lock.
@@ -27,16 +28,16 @@ class DrawnAhead:
 
     def __init__(self, source: Randomness) -> None:
         self._source = source
-        self._ready: dict[int, list[bytes]] = {}
+        self._ready: list[str] = []
 
-    def token(self, size: int) -> bytes:
-        """Return `size` unpredictable bytes that were handed out to nobody else."""
-        ready = self._ready.setdefault(size, [])
+    def draw(self) -> str:
+        """Return an id that was handed out to nobody else."""
         try:
-            return ready.pop()
+            return self._ready.pop()
         except IndexError:
-            drawn = self._source.token(size * _DRAWN)
-            tokens = [drawn[start : start + size] for start in range(0, len(drawn), size)]
-            taken = tokens.pop()
-            ready += tokens
+            drawn = self._source.token(_ID_BYTES * _DRAWN).hex()
+            size = 2 * _ID_BYTES
+            ids = [drawn[start : start + size] for start in range(0, len(drawn), size)]
+            taken = ids.pop()
+            self._ready += ids
             return taken

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from askonce.v1 import decision_pb2, decision_service_pb2
 from askonce_server.core.decision import Decision
+from askonce_server.core.lasting import Lasting
 from askonce_server.rpc import encode, hits
 from askonce_server.service.call import Call
 from askonce_server.service.faults import FaultLog
@@ -23,14 +25,22 @@ class Replies:
 
     def response(self, decision: Decision, call: Call) -> bytes:
         """Return the LookupResponse."""
-        candidate = decision.candidate
         try:
-            if decision.encoded is not None and candidate is not None and candidate.body is not None:
-                return hits.response(decision, decision_id=call.decision_id)
             response = decision_service_pb2.LookupResponse(decision=self._fields(decision, call))
             return response.SerializeToString()
         except Exception as error:
             fields = self._failed_fields(decision, call, error)
+            return decision_service_pb2.LookupResponse(decision=fields).SerializeToString()
+
+    def again(self, kept: Lasting, call: Call) -> bytes:
+        """Return the LookupResponse of a hit that is given again."""
+        candidate = kept.decision.candidate
+        if candidate is None or candidate.body is None:  # the caller wants none
+            return self.response(replace(kept.decision, now_ms=call.now_ms), call)
+        try:
+            return hits.response(kept, now_ms=call.now_ms, decision_id=call.decision_id)
+        except Exception as error:
+            fields = self._failed_fields(kept.decision, call, error)
             return decision_service_pb2.LookupResponse(decision=fields).SerializeToString()
 
     def message(self, decision: Decision, call: Call) -> decision_pb2.Decision:

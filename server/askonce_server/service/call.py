@@ -22,6 +22,8 @@ class Call:
     """When it came, in nanoseconds of `time.perf_counter_ns`."""
     plan: Plan | None = None
     """What was asked, once it is read. None for what was not taken up."""
+    now_ms: int = 0
+    """What time it was when an earlier decision was given again, in milliseconds since 1970."""
     steps: Steps | None = None
     """What was done for it. None: nobody follows it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from askonce_server.core.decide import decide
@@ -13,7 +13,7 @@ from askonce_server.core.decision import Decision, Request, bypass
 from askonce_server.core.descriptor import Controls, Descriptor
 from askonce_server.core.eligibility import content_size
 from askonce_server.core.errors import MalformedRequest, Unrepresentable, Violation
-from askonce_server.core.lasting import again, lasts
+from askonce_server.core.lasting import Lasting, lasting
 from askonce_server.core.plan import Plan, plan
 from askonce_server.core.reasons import BypassReason
 from askonce_server.core.requirements import (
@@ -75,6 +75,8 @@ class LookupService:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
+        self._recall = shared.driver.recall
+        self._now_ms = shared.clock.now_ms
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -92,22 +94,26 @@ class LookupService:
             more=self._shared.driver.models.violations,
         )
 
-    def again(self, plan: Plan, call: Call) -> Decision | None:
-        """Return, and count, what was decided before over the same rows; None: decide. Never raises."""
+    def again(self, plan: Plan, call: Call) -> Lasting | None:
+        """Return, and count, what was decided before over the same rows; None: decide. Never raises.
+
+        `call` is told what time it is.
+        """
         try:
-            earlier = self._shared.driver.recall(plan)
-            if not isinstance(earlier, Decision):
+            kept = self._recall(plan)
+            if not isinstance(kept, Lasting):
                 return None
-            decision = again(plan, earlier, self._shared.clock.now_ms())
+            call.now_ms = now_ms = self._now_ms()
         except Exception as error:
             self._shared.faults.record("lookup", error)
             return None
-        if decision is not None:
-            call.plan = plan
-            if call.steps is not None:
-                call.steps.given_again(decision, call.began_ns)
-            self.count(decision, call)
-        return decision
+        if now_ms >= kept.until_ms:
+            return None
+        call.plan = plan
+        if call.steps is not None:
+            call.steps.given_again(kept.decision, call.began_ns)
+        self.count(kept.decision, call)
+        return kept
 
     def lookup(
         self, plan: Plan, cut_off: CutOff = never, turn: Turn = _AT_ONCE, call: Call | None = None
@@ -237,10 +243,10 @@ class LookupService:
 
 def _keep(plan: Plan, decision: Decision, view: ReadView) -> None:
     """Keep what can be given again while no row changes."""
-    candidate = decision.candidate
-    if candidate is not None and lasts(plan, decision):
+    candidate, kept = decision.candidate, lasting(plan, decision)
+    if candidate is not None and kept is not None:
         size = _KEPT_BYTES + content_size(plan.request.descriptor)
-        view.keep(plan, replace(decision, encoded=[]), entry=candidate.entry, size=size)
+        view.keep(plan, kept, entry=candidate.entry, size=size)
 
 
 def _failed(plan: Plan, now_ms: int) -> Decision:

@@ -20,6 +20,7 @@ from askonce_server.store.held import HeldFiles
 from askonce_server.store.instance import InstanceLock, InUse, is_held_by
 from askonce_server.store.keyring import PLAIN, Keyring
 from askonce_server.store.layout import DATABASE_NAMES, MAX_DATABASES, META_SCHEMA, SCHEMA, Databases
+from askonce_server.store.newest import NewestSnapshot
 from askonce_server.store.reader_table import allocate_reader_table
 from askonce_server.store.shared_leases import remove_leases
 from askonce_server.store.space import Bounds
@@ -77,9 +78,11 @@ class OpenEnvironment:
     files: HeldFiles
     lock: InstanceLock | None
     keys: Keyring
+    newest: NewestSnapshot
 
     def close(self) -> None:
         """Let go of the files."""
+        self.newest.close()
         self.env.close()
         self.files.close()
         if self.lock is not None:
@@ -202,7 +205,8 @@ def _open(settings: StoreSettings, lock: InstanceLock | None) -> OpenEnvironment
         _extend(data_file, env.info()["map_size"])
         databases = _open_databases(env, settings)
         files = HeldFiles(data_file, settings.path / _LOCK_FILE)
-        return OpenEnvironment(env, databases, files, lock, settings.keys)
+        newest = NewestSnapshot(env, settings.path / _LOCK_FILE)
+        return OpenEnvironment(env, databases, files, lock, settings.keys, newest)
     except _Stuck:
         raise  # closing would wait for the same lock
     except BaseException:

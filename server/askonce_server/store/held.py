@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from askonce_server.store.newest import NewestSnapshot
-
 _CLOSED = -1
 
 
@@ -27,7 +25,6 @@ class HeldFiles:
         self._size = os.fstat(self._descriptor).st_size
         self._found = [(path, _identity(path)) for path in (data_file, lock_file)]
         self._lost: str | None = None
-        self.newest = NewestSnapshot(data_file)
 
     def check(self) -> None:
         """Compare what is there with what was opened. Raises StoreLost, from the first loss on."""
@@ -45,7 +42,6 @@ class HeldFiles:
         """Let go of the data file, of which nothing is said from then on."""
         descriptor, self._descriptor = self._descriptor, _CLOSED
         os.close(descriptor)
-        self.newest.close()
 
     def _look(self) -> str | None:
         if self.is_cut_short():

@@ -1,60 +1,74 @@
-"""Which snapshot of the store is the newest, seen without letting go of the interpreter's lock.
+"""Which snapshot of the store is the newest, seen without a call into LMDB.
 
-LMDB writes the id of every commit, of whichever process, to one of the two first pages of its file, before it
-says that the commit is done. Under load, whoever lets go of the interpreter's lock waits for its turn to have
-it back, which costs more than all else that a hit takes. Beginning a transaction lets go of it, as every read
-in `os` does; a call through `ctypes.PyDLL` does not. The file is read, not mapped: of one that was cut short
-a mapped page ends the process.
+LMDB keeps the id of the last commit, of whichever process, in memory that it shares through its lock file
+(`mdb.c`: MDB_txbody.mtb_txnid); whoever begins to read takes its snapshot from there. Reading that word costs
+nothing. Beginning a transaction lets go of the interpreter's lock, and under load whoever does waits for its
+turn to have it back, which costs more than all else that a hit takes.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
-import struct
-import sys
+import mmap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-_ID: Final = struct.Struct("=Q")
-_ID_AT: Final = 144
-_PAGE_BYTES_AT: Final = 40
-"""Where in a meta page the transaction id and a page's size stand: LMDB 0.9 (`mdb.c`: MDB_meta), 64 bits."""
-_NONE: Final = -2
-_CLOSED: Final = -1
+import lmdb
 
-_pread = ctypes.PyDLL(None).pread
-_pread.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_long)
-_pread.restype = ctypes.c_ssize_t
+_WORD_BYTES: Final = 8
+_LOOKED_AT: Final = 32
+"""Words at the beginning of the lock file among which the id is: a mutex of the system's stands before it."""
+_NONE: Final = -2
 
 
 class NewestSnapshot:
-    """The id of the last commit to a data file."""
+    """The id of the last commit to a store.
 
-    __slots__ = ("_descriptor", "_found", "_second_at", "_size")
+    Where its word stands depends on the system. It is the one that has followed `env` over two commits; until
+    one alone has, and where the file cannot be mapped, LMDB is asked.
+    """
 
-    def __init__(self, data_file: Path) -> None:
-        """Open `data_file`, which LMDB has open. Raises OSError."""
-        self._descriptor = os.open(data_file, os.O_RDONLY | os.O_CLOEXEC)
-        page_bytes = int.from_bytes(os.pread(self._descriptor, 4, _PAGE_BYTES_AT), sys.byteorder)
-        self._second_at = page_bytes
-        self._size = page_bytes + _ID.size
-        # Shared: a thread that finds what another has just read finds what is newer still.
-        self._found = ctypes.create_string_buffer(self._size)
+    __slots__ = ("_at", "_env", "_places", "_seen", "_words")
+
+    def __init__(self, env: lmdb.Environment, lock_file: Path) -> None:
+        """Map the beginning of `lock_file`, which `env` has open."""
+        self._env = env
+        self._words: Sequence[int] = _mapped(lock_file)
+        self._places: Sequence[int] = range(1, len(self._words))
+        self._seen: frozenset[int] = frozenset()
+        self._at = 0
+        """Where the word stands; 0: not known."""
+        self._look()
 
     def id(self) -> int:
-        """Return the id that a transaction begun now would have; a negative number when it cannot be told.
+        """Return the id that a transaction begun now would have; a negative number when it cannot be told."""
+        at = self._at
+        return self._words[at] if at else self._look()
 
-        While a commit is under way it may be the id that is to come, or a torn one, which no transaction had.
-        """
-        found = self._found
-        if _pread(self._descriptor, found, self._size, _ID_AT) != self._size:
+    def _look(self) -> int:
+        words, places = self._words, self._places
+        try:
+            before: int = self._env.info()["last_txnid"]
+            found = [place for place in places if words[place] == before]
+            after: int = self._env.info()["last_txnid"]
+        except lmdb.Error:  # closed
             return _NONE
-        first: int = _ID.unpack_from(found)[0]
-        second: int = _ID.unpack_from(found, self._second_at)[0]
-        return max(first, second)
+        if before == after and found:  # no commit between
+            self._places = found
+            self._seen |= {before}
+            if len(self._seen) > 1 and len(found) == 1:
+                (self._at,) = found
+        return after
 
     def close(self) -> None:
         """Let go of the file."""
-        descriptor, self._descriptor = self._descriptor, _CLOSED
-        os.close(descriptor)
+        self._at, self._places = 0, ()  # who reads a word at this moment still has it
+
+
+def _mapped(lock_file: Path) -> Sequence[int]:
+    try:
+        with lock_file.open("rb") as file:
+            memory = mmap.mmap(file.fileno(), _LOOKED_AT * _WORD_BYTES, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):
+        return ()
+    return memoryview(memory).cast("Q")

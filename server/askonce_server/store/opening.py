@@ -33,6 +33,7 @@ def open_store(
     try:
         store.settle_encryption()
         _test(store, settings)
+        opened.newest.id()  # now that there was a commit it can be told where that stands
     except StoreUnavailable:
         store.close()
         raise

@@ -62,9 +62,7 @@ class StoreSession:
 
     def recall(self, key: Hashable) -> object | None:
         """Return what a view kept under `key`, unless a row has changed since."""
-        if self._lost is not None or self._opened.files.is_cut_short():
-            return None
-        return self._readers.recall(key)
+        return self._readers.recall(key) if self._lost is None else None
 
     def problem(self) -> str | None:
         """Say why the store cannot be used now, or None when it can."""

@@ -52,7 +52,7 @@ class Readers:
         unreadable: Callable[[Exception], StoreUnavailable],
     ) -> None:
         self._env = opened.env
-        self._newest = opened.files.newest
+        self._newest = opened.newest
         self.databases = opened.databases
         self.keys = opened.keys
         self.hits = hits
