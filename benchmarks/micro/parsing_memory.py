@@ -21,7 +21,7 @@ from askonce_server.core.entries import ZERO_GENERATION
 from askonce_server.core.rules import Rule
 from askonce_server.rpc.convert import asked
 from askonce_server.rpc.handlers import parse
-from askonce_server.service.lookup import plan_for
+from askonce_server.service.asked import plan_for
 
 _MIB = 1 << 20
 _ENVIRON = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "131072"}

@@ -13,7 +13,7 @@ from askonce_server.core.derive import CONTROLS_FIELDS, DESCRIPTOR_FIELDS
 from askonce_server.core.reasons import Matcher
 from askonce_server.core.rules import Identity
 from askonce_server.rpc import convert
-from askonce_server.service.lookup import plan_for
+from askonce_server.service.asked import plan_for
 from core.builders import rule, run
 
 BOTH, TARGET = rule(identity=Identity.BOTH), rule(identity=Identity.TARGET)

@@ -23,7 +23,7 @@ from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, Matcher, Outcome
 from askonce_server.core.rules import Rule
 from askonce_server.rpc import convert
-from askonce_server.service.lookup import plan_for
+from askonce_server.service.asked import plan_for
 
 HERE = Path(__file__).resolve().parent
 OTHERS = {"rules.json", "streams.json"}

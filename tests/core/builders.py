@@ -15,8 +15,8 @@ from askonce_server.core.entries import ZERO_GENERATION, Answer, Body, Entry, En
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import KeyPolicy, Rule
+from askonce_server.service.asked import Asked, plan_for
 from askonce_server.service.guard_key import GuardKey
-from askonce_server.service.lookup import Asked, plan_for
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000

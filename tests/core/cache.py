@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from askonce_server.core.descriptor import Controls
 from askonce_server.core.entries import Body
+from askonce_server.service.asked import Asked
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.flight import Flight
 from askonce_server.service.guard_key import GuardKey
-from askonce_server.service.lookup import Asked, LookupService
+from askonce_server.service.lookup import LookupService
 from askonce_server.service.models import Models
 from askonce_server.service.shared import Shared
 from askonce_server.service.statistics import statistics

@@ -9,8 +9,8 @@ import pytest
 from askonce_server.core.descriptor import Controls, Target
 from askonce_server.core.keys import digest, frame, key_policy
 from askonce_server.core.rules import Identity
+from askonce_server.service.asked import Asked
 from askonce_server.service.explain_key import explain_key
-from askonce_server.service.lookup import Asked
 from core.builders import descriptor, rule
 from core.cache import Cache
 

@@ -18,7 +18,7 @@ from askonce_server.core.entries import Body
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.reasons import DenyReason, Matcher, Mode, Outcome
 from askonce_server.core.rules import RuleMode
-from askonce_server.service.lookup import Asked, plan_for
+from askonce_server.service.asked import Asked, plan_for
 from askonce_server.service.twins import identity
 from conformance import reference
 from conformance.cases.case import b64

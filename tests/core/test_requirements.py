@@ -8,7 +8,7 @@ from askonce_server.core.descriptor import Content, Controls, Target
 from askonce_server.core.errors import MalformedRequest, Violation
 from askonce_server.core.reasons import BypassReason
 from askonce_server.core.rules import Identity
-from askonce_server.service.lookup import Asked, plan_for
+from askonce_server.service.asked import Asked, plan_for
 from core.builders import USER_HI, body, content, descriptor, digests, dumps, plan, rule, run
 
 HI = {"messages": USER_HI, "temperature": 0}

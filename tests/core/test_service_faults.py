@@ -10,8 +10,8 @@ import pytest
 from askonce_server.core.reasons import BypassReason, Matcher, Mode, Outcome, RefusalReason
 from askonce_server.core.rules import RuleMode
 from askonce_server.ports import StoreUnavailable
+from askonce_server.service.asked import Asked
 from askonce_server.service.call import Call
-from askonce_server.service.lookup import Asked
 from askonce_server.service.tallies import total
 from askonce_server.store import MemoryEntryStore
 from core.builders import HOUR, NOW, descriptor, keys_of, rule, said

@@ -10,7 +10,7 @@ from askonce_server.core.density import Allowance
 from askonce_server.core.errors import MalformedRequest
 from askonce_server.core.reasons import DenyReason, Matcher, Mode, Outcome, RefusalReason
 from askonce_server.core.rules import Stale
-from askonce_server.service.lookup import Asked, plan_for
+from askonce_server.service.asked import Asked, plan_for
 from askonce_server.service.store import Admitted, Filed
 from askonce_server.service.twins import identity
 from core.builders import HOUR, NOW, descriptor, plan, response, rule, said

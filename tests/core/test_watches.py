@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from askonce_server.core.decision import Decision
 from askonce_server.core.reasons import Outcome
+from askonce_server.service.asked import Asked
 from askonce_server.service.call import Call
-from askonce_server.service.lookup import Asked, LookupService
+from askonce_server.service.lookup import LookupService
 from core.builders import said
 from core.cache import Cache
 

@@ -17,7 +17,7 @@ from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import Rule
 from askonce_server.rpc import convert
 from askonce_server.rpc.memo import PlanMemo
-from askonce_server.service.lookup import plan_for
+from askonce_server.service.asked import plan_for
 from core.builders import descriptor, rule
 from rpc.requests import describe, request, target
 

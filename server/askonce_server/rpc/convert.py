@@ -24,7 +24,7 @@ from askonce_server.core.entries import Body, Usage
 from askonce_server.core.errors import Violation
 from askonce_server.core.reasons import Mode
 from askonce_server.rpc import validate
-from askonce_server.service.lookup import Asked
+from askonce_server.service.asked import Asked
 from askonce_server.service.store import Filed
 
 _EMPTY: Mapping[str, str] = {}

@@ -13,9 +13,9 @@ from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import Rule
 from askonce_server.core.segments import Difference, Subject, compare
+from askonce_server.service.asked import Asked, plan_for
 from askonce_server.service.content import read
 from askonce_server.service.explain_key import KeyExplanation, MatcherKey, explain_plan
-from askonce_server.service.lookup import Asked, plan_for
 from askonce_server.service.shared import Shared
 
 MOST_DIFFERENCES = 100

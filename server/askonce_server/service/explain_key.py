@@ -12,7 +12,7 @@ from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, Matcher
 from askonce_server.core.rules import Identity, Rule
-from askonce_server.service.lookup import Asked, plan_for
+from askonce_server.service.asked import Asked, plan_for
 
 
 @dataclass(frozen=True, slots=True)

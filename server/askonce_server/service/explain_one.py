@@ -22,9 +22,9 @@ from askonce_server.core.fates import Fate
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, DenyReason, Outcome
 from askonce_server.ports import EntryStore, StoreUnavailable
+from askonce_server.service.asked import Asked
 from askonce_server.service.driver import never
 from askonce_server.service.explain import Side, because, bounded, name_of, side, under
-from askonce_server.service.lookup import Asked
 from askonce_server.service.shared import Shared
 from askonce_server.service.whereabouts import Found, Search, Whereabouts
 

@@ -17,8 +17,8 @@ from askonce_server.core.requirements import ttl_violations
 from askonce_server.core.rules import Rule
 from askonce_server.dialects.answers import inspect
 from askonce_server.ports import EntryStore
+from askonce_server.service.asked import Asked, plan_for
 from askonce_server.service.driver import never
-from askonce_server.service.lookup import Asked, plan_for
 from askonce_server.service.shared import Shared
 from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
 
