@@ -12,7 +12,7 @@ from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import UnavailableStore, open_store
 from askonce_server.store import environment as environment_module
-from askonce_server.store.environment import file_system, open_environment
+from askonce_server.store.folders import file_system, open_environment
 from askonce_server.store.instance import InstanceLock
 from faults.data_files import content, filled
 from ports.entry_store_contract import MIB, NOW_MS, body_at, found, key, write

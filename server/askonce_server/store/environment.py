@@ -16,6 +16,7 @@ from askonce_server.ports import Counts, StoreUnavailable
 from askonce_server.store.costs import MIB, PAGE_BYTES
 from askonce_server.store.damage import DamagedFile, check_structure, read_header
 from askonce_server.store.faults import describe
+from askonce_server.store.folders import make_folder
 from askonce_server.store.held import HeldFiles
 from askonce_server.store.instance import InstanceLock, InUse, is_held_by
 from askonce_server.store.keyring import PLAIN, Keyring
@@ -31,8 +32,6 @@ DATA_FILE: Final = "data.mdb"
 _LOCK_FILE: Final = "lock.mdb"
 _SPARE_READERS: Final = 64
 _OPEN_SECONDS: Final = 10.0
-_NETWORK: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "afs", "glusterfs", "lustre"})
-"""File systems over which memory maps and locks of several machines do not agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +124,7 @@ def hold_store(settings: StoreSettings) -> InstanceLock:
     the mend; nothing is locked then.
     """
     with _faults_told(settings.path):
-        _make_folder(settings.path)
+        make_folder(settings.path)
         lock = InstanceLock.take(settings.path, durability=settings.durability, instance=settings.instance)
         remove_leases(settings.path, but=settings.instance)
         try:
@@ -160,31 +159,6 @@ def _faults_told(path: Path) -> Iterator[None]:
 def _give_up(lock: InstanceLock) -> None:
     with suppress(OSError):
         lock.give_up()
-
-
-def _make_folder(path: Path) -> None:
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    kind = file_system(path)
-    if kind in _NETWORK:
-        raise StoreUnavailable(
-            f"the store at {path} lies on a network file system ({kind}): move store.path to a local disk"
-        )
-
-
-def file_system(path: Path) -> str:
-    """Return the type of the file system under `path`, or an empty text where it cannot be told."""
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    place = path.resolve()
-    best, kind = -1, ""
-    for line in mounts:
-        fields, _, rest = line.partition(" - ")
-        point = Path(fields.split()[4].replace("\\040", " "))
-        if place.is_relative_to(point) and len(point.parts) >= best:
-            best, kind = len(point.parts), rest.split()[0]
-    return kind
 
 
 def _open(settings: StoreSettings, lock: InstanceLock | None) -> OpenEnvironment:
