@@ -4,14 +4,14 @@ import os
 import stat
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 import lmdb
 import pytest
 
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
-from askonce_server.store import UnavailableStore, open_store
-from askonce_server.store import environment as environment_module
+from askonce_server.store import UnavailableStore, folders, open_store
 from askonce_server.store.folders import file_system, open_environment
 from askonce_server.store.instance import InstanceLock
 from faults.data_files import content, filled
@@ -136,14 +136,14 @@ def test_a_disk_with_a_page_or_two_left_never_ends_the_process(tmp_path):
 
 
 def test_a_network_file_system_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(environment_module, "file_system", lambda path: "nfs4")
+    monkeypatch.setattr(folders, "file_system", lambda path: "nfs4")
     with pytest.raises(StoreUnavailable, match=r"network file system \(nfs4\)"):
         open_store(settings(folder))
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/mountinfo"), reason="needs Linux")  # noqa: PTH110
 def test_the_file_system_under_a_path_is_told():
-    assert file_system(environment_module.Path("/proc/self")) == "proc"
+    assert file_system(Path("/proc/self")) == "proc"
 
 
 @pytest.mark.parametrize(
