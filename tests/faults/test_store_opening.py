@@ -12,7 +12,8 @@ import pytest
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import UnavailableStore, folders, open_store
-from askonce_server.store.folders import file_system, open_environment
+from askonce_server.store.environment import open_environment
+from askonce_server.store.folders import file_system
 from askonce_server.store.instance import InstanceLock
 from faults.data_files import content, filled
 from ports.entry_store_contract import MIB, NOW_MS, body_at, found, key, write
