@@ -13,6 +13,7 @@ import pytest
 from askonce.v1 import decision_service_pb2
 from askonce_server.rpc import batch, convert, decision, encode
 from askonce_server.rpc.patience import Caller
+from askonce_server.service import asked as asked_module
 from askonce_server.service import lookup, store
 from askonce_server.store.view import LmdbReadView
 from faults.waiting import eventually
@@ -88,8 +89,8 @@ FAULTS = {
     "an entry of the wrong type": lambda s, m: m.setattr(s.store, "read", garbage(entry="x")),
     "the clock": lambda s, m: lacking(s._servicer._lookups, "clock", m),
     "a bug in deciding": lambda s, m: m.setattr(lookup, "decide", fail),
-    "a bug in planning": lambda s, m: m.setattr(lookup, "plan", fail),
-    "a bug in reading the content": lambda s, m: m.setattr(lookup, "read", fail),
+    "a bug in planning": lambda s, m: m.setattr(asked_module, "plan", fail),
+    "a bug in reading the content": lambda s, m: m.setattr(asked_module, "read", fail),
     "a bug in converting": lambda s, m: m.setattr(convert, "asked", fail),
     "a bug in encoding": lambda s, m: m.setattr(encode, "decision", fail),
     "a bug in signing": lambda s, m: m.setattr(s._servicer._replies._tokens, "sign", fail),
