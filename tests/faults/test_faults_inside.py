@@ -140,7 +140,7 @@ def test_the_sidecar_goes_on_as_if_nothing_had_been(server, monkeypatch, fault):
 
 
 def test_a_decision_stands_when_no_id_can_be_drawn_for_it(server, monkeypatch):
-    monkeypatch.setattr(server.sidecar._servicer, "_randomness", None)
+    monkeypatch.setattr(server.sidecar._servicer, "_ids", None)
     asked = describe("no randomness", turns("no randomness"))
     server.gateway.fill(asked)
     found = [server.gateway.ask(asked) for _ in range(2)]
