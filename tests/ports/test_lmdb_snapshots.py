@@ -32,7 +32,7 @@ def test_the_newest_snapshot_is_the_one_that_a_transaction_begun_now_sees(tmp_pa
                 written = txn.id()
                 assert opened.newest.id() == written - 1
             assert opened.newest.id() == written
-            assert opened.newest._at, "where it stands is known once there was a commit"
+            assert opened.newest._word, "where it stands is known once there was a commit"
     finally:
         opened.close()
     assert opened.newest.id() < 0

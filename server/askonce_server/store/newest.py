@@ -28,7 +28,7 @@ class NewestSnapshot:
     one alone has, and where the file cannot be mapped, LMDB is asked.
     """
 
-    __slots__ = ("_at", "_env", "_places", "_seen", "_words")
+    __slots__ = ("_env", "_places", "_seen", "_word", "_words")
 
     def __init__(self, env: lmdb.Environment, lock_file: Path) -> None:
         """Map the beginning of `lock_file`, which `env` has open."""
@@ -36,14 +36,14 @@ class NewestSnapshot:
         self._words: Sequence[int] = _mapped(lock_file)
         self._places: Sequence[int] = range(1, len(self._words))
         self._seen: frozenset[int] = frozenset()
-        self._at = 0
-        """Where the word stands; 0: not known."""
+        self._word: tuple[Sequence[int], int] | None = None
+        """Where the word stands, once that is known."""
         self._look()
 
     def id(self) -> int:
         """Return the id that a transaction begun now would have; a negative number when it cannot be told."""
-        at = self._at
-        return self._words[at] if at else self._look()
+        word = self._word
+        return self._look() if word is None else word[0][word[1]]
 
     def _look(self) -> int:
         words, places = self._words, self._places
@@ -57,12 +57,12 @@ class NewestSnapshot:
             self._places = found
             self._seen |= {before}
             if len(self._seen) > 1 and len(found) == 1:
-                (self._at,) = found
+                self._word = words, found[0]
         return after
 
     def close(self) -> None:
         """Let go of the file."""
-        self._at, self._places = 0, ()  # who reads a word at this moment still has it
+        self._word, self._words, self._places = None, (), ()  # gone with the last who reads it now
 
 
 def _mapped(lock_file: Path) -> Sequence[int]:
