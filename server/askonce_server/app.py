@@ -98,13 +98,14 @@ class Sidecar:
         self._sweeper: Sweeper | None = None
         self._models = assembly.models(config, self.store, faults, tallies)
         kept.followers.append(self._models.forget)
+        self.labelling = assembly.labelling(config, kept, self._models, faults, tallies)
         self._leases = (
             LocalLeases() if worker is None else open_leases(config.store.path, instance=worker.instance)
         )
         self._decision_log = watching.decision_log(config, tallies, self._tracing)
         self._recent = showing.recent(config, worker, kept.clock)
         shared = Shared(
-            driver=Driver(self.store, self._models),
+            driver=Driver(self.store, self._models, weigh=self.labelling.weigh),
             guard_token=kept.guard_key,
             clock=kept.clock,
             rules=lambda: self.rules,
@@ -126,7 +127,7 @@ class Sidecar:
     def _deciding(self, shared: Shared, tokens: FillTokens, limits: Limits) -> decision.DecisionServicer:
         return decision.DecisionServicer(
             lookups=LookupService(shared),
-            stores=StoreService(shared, store=self.store, tokens=tokens),
+            stores=StoreService(shared, store=self.store, tokens=tokens, labelling=self.labelling),
             tokens=tokens,
             randomness=SystemRandomness(),
             limits=limits,
@@ -211,6 +212,7 @@ class Sidecar:
         )
         for pool in self._pools:
             pool.shutdown(wait=False)
+        self.labelling.close()
         self._models.close()
         if self.web is not None:
             self.web.close()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from askonce_server.clock import BootClock, FollowingClock
 from askonce_server.config.embedders import Embedder as EmbedderSection
 from askonce_server.config.model import Config
-from askonce_server.core.rules import Gray
+from askonce_server.core.rules import Gray, SemanticPolicy
 from askonce_server.embed import build, build_queued
 from askonce_server.index import FaissVectorIndex
 from askonce_server.ports import (
@@ -24,7 +24,9 @@ from askonce_server.ports import (
 )
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.guard_key import GuardKey
-from askonce_server.service.models import Models
+from askonce_server.service.labelling import Labelling
+from askonce_server.service.ledgers import Ledgers
+from askonce_server.service.models import EmbeddingTaker, Models
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 from askonce_server.store import (
@@ -35,6 +37,7 @@ from askonce_server.store import (
     keyring,
     open_store,
 )
+from askonce_server.truth.compare import Comparator
 from askonce_server.verify import KReciprocalVerifier
 from askonce_server.verify import build_queued as build_judge
 from askonce_server.workers.identity import Worker
@@ -118,6 +121,36 @@ def models(config: Config, store: EntryStore, faults: FaultLog, tallies: Tallies
         faults=faults,
         slots=max(1, config.threads - config.threads // _FREE_SHARE),
         took=tallies.took,
+    )
+
+
+def labelling(config: Config, kept: Kept, models: Models, faults: FaultLog, tallies: Tallies) -> Labelling:
+    """Return what compares answers and learns from it, under the rules of `config` and those to come."""
+    comparators: dict[str, Comparator] = {}
+
+    def comparator(policy: SemanticPolicy) -> Comparator:
+        known = comparators.get(policy.embedder)
+        if known is None:
+            found = models.embedders.get(policy.embedder)
+            whole = found is not None and not isinstance(found, EmbeddingTaker)
+            known = comparators[policy.embedder] = Comparator(found if whole else None)
+        return known
+
+    ledgers = Ledgers(
+        kept.store,
+        comparator=lambda policy: comparator(policy).fingerprint,
+        key=lambda: kept.guard_key.key,
+        workers=config.workers,
+    )
+    kept.followers.append(ledgers.forget)
+    return Labelling(
+        store=kept.store,
+        index=models.index,
+        comparator=comparator,
+        ledgers=ledgers,
+        clock=kept.clock,
+        lost=tallies.lost_comparison,
+        faults=faults,
     )
 
 

@@ -93,3 +93,28 @@ def test_vectors_and_entries_agree_after_a_hundred_kills(tmp_path, capsys):
     rounds = kill_semantic_writers(tmp_path / "store", 100)
     with capsys.disabled():
         print(f"\n100 rounds of kill -9 among semantic writes: {rounds.checked} entries checked")  # noqa: T201
+
+
+def test_no_acknowledged_label_is_lost_by_kill_9_or_counted_twice(tmp_path):
+    folder, rnd = tmp_path / "store", random.Random(7)
+    open_store(settings(folder)).close()
+    acknowledged = set()
+    for round_ in range(3):
+        writers = [start("label_loop", folder, f"{round_}{name}") for name in "ab"]  # two workers
+        lines = []
+        for writer in writers:
+            lines += [writer.stdout.readline() for _ in range(rnd.randrange(5, 60))]
+        for writer in writers:
+            writer.kill()
+            lines += writer.stdout.readlines()
+            writer.communicate()
+        acknowledged |= {int(line) for line in lines if line.endswith("\n")}
+        store = open_store(settings(folder))
+        found, after = [], 0
+        while page := store.labels(after, limit=1000).labels:
+            found += [int.from_bytes(one.label_id, "big") for one in page]
+            after = store.labels(after, limit=1000).last
+        store.close()
+        assert len(found) == len(set(found))
+        assert acknowledged <= set(found)
+    assert len(acknowledged) > 60

@@ -18,6 +18,7 @@ from askonce_server.ports import StoreUnavailable  # noqa: E402
 from askonce_server.store import SharedLeases, StoreSettings, open_store  # noqa: E402
 from ports.entry_store_contract import MIB, NOW_MS, body_at, key, write  # noqa: E402
 from ports.finality_contract import dim  # noqa: E402
+from ports.labels_contract import label  # noqa: E402
 from ports.semantic_rows_contract import semantic_key, told, unit  # noqa: E402
 
 ROUND = Struct("=Q")
@@ -98,6 +99,16 @@ def semantic_loop(folder, name):
             say(f"gone {number} {' '.join(chosen)}")
         elif store.put([told_in_round(each, number) for each in chosen]) == [None] * len(chosen):
             say(f"kept {number} {' '.join(chosen)}")
+
+
+def label_loop(folder, name):
+    """Keep labels for ever, and some of them twice; say each number once it is acknowledged."""
+    store = open_store(settings(folder), exclusive=False)
+    first = int.from_bytes(name.encode(), "big") << 32
+    for number in range(1_000_000):
+        batch = [label(first + number + more) for more in range(1 + number % 3)]
+        store.file_labels(batch, {})
+        say(first + number)
 
 
 def told_in_round(name, number):

@@ -6,6 +6,7 @@ from ports.archive_contract import ArchiveContract
 from ports.entry_store_contract import MIB, EntryStoreContract, key, write
 from ports.finality_contract import FinalityContract
 from ports.history_contract import HistoryContract
+from ports.labels_contract import LabelsContract
 from ports.semantic_rows_contract import SemanticRowsContract
 from ports.store_process import settings
 
@@ -42,6 +43,10 @@ class TestLmdbEntryStorePeriodic(Lmdb, EntryStoreContract):
 
 
 class TestLmdbFinality(Lmdb, FinalityContract):
+    pass
+
+
+class TestLmdbLabels(Lmdb, LabelsContract):
     pass
 
 

@@ -5,6 +5,7 @@ from ports.archive_contract import ArchiveContract
 from ports.entry_store_contract import MIB, EntryStoreContract
 from ports.finality_contract import FinalityContract
 from ports.history_contract import HistoryContract
+from ports.labels_contract import LabelsContract
 from ports.semantic_rows_contract import SemanticRowsContract
 
 
@@ -19,6 +20,10 @@ class TestMemoryEntryStore(Memory, EntryStoreContract):
 
 
 class TestMemoryFinality(Memory, FinalityContract):
+    pass
+
+
+class TestMemoryLabels(Memory, LabelsContract):
     pass
 
 

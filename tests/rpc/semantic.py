@@ -31,6 +31,12 @@ _SETTINGS = {
     "store_text",
     "history_max_messages",
     "history_overflow",
+    "policy",
+    "vote",
+    "max_wrong_hit_rate",
+    "min_labels",
+    "audit_every",
+    "start",
 }
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askonce_server.truth.groups import COMPARED, Union, Unions, Word, join, new_group
+from askonce_server.core.groups import new_group
+from askonce_server.truth.groups import COMPARED, Union, Unions, Word, join
 from askonce_server.truth.verdict import Verdict
 
 SAME, DIFFERENT, UNKNOWN = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN

@@ -8,6 +8,7 @@ from datetime import timedelta
 from askonce_server.config.model import Config
 from askonce_server.config.quantities import ONE_MS
 from askonce_server.config.rule import DAY, AdmissionSection, EligibilitySection, MatchSection, RuleSection
+from askonce_server.config.semantic import SemanticSection
 from askonce_server.core.guards import GuardSettings
 from askonce_server.core.reasons import Matcher
 from askonce_server.core.rules import (
@@ -23,6 +24,8 @@ from askonce_server.core.rules import (
     SemanticPolicy,
     Stale,
 )
+from askonce_server.core.vote import VoteShape
+from askonce_server.core.voting import Start, VotePolicy
 
 DEFAULT_MIN_TTL = timedelta(seconds=1)
 
@@ -116,6 +119,22 @@ def _semantic(section: RuleSection) -> SemanticPolicy | None:
         tool_calls=semantic.tool_calls == "serve",
         store_text=semantic.store_text,
         guards=GuardSettings(**semantic.guards.model_dump()),
+        vote=_vote(semantic),
+    )
+
+
+def _vote(semantic: SemanticSection) -> VotePolicy | None:
+    if semantic.policy == "fixed":
+        return None
+    shape = VoteShape(floor=semantic.threshold)
+    if semantic.policy == "vote-fixed":
+        return VotePolicy(fixed=semantic.vote, audit_every=semantic.audit_every, shape=shape)
+    return VotePolicy(
+        max_wrong=semantic.max_wrong_hit_rate,
+        start=Start(semantic.start),
+        min_labels=semantic.min_labels,
+        audit_every=semantic.audit_every,
+        shape=shape,
     )
 
 

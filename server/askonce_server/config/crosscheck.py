@@ -20,7 +20,6 @@ Finding = tuple[Path, str]
 def findings(document: dict[str, Any]) -> Iterator[Finding]:
     """Return the mistakes between settings of `document`."""
     yield from _twins(document)
-    yield from _not_yet_vote(document)
     yield from _embedders(document)
     yield from _judge(document)
     yield from _listeners(document)
@@ -42,13 +41,6 @@ def _workers(document: dict[str, Any]) -> Iterator[Finding]:
                     (*section, "listen"),
                     f"the path of a socket may have {longest} bytes here, since each worker adds its number",
                 )
-
-
-def _not_yet_vote(document: dict[str, Any]) -> Iterator[Finding]:
-    for at, rule in _rules(document):
-        policy = _section(rule, "semantic").get("policy")
-        if policy in ("vote", "vote-fixed") and "semantic" in _texts(rule.get("strategy")):
-            yield ("rules", at, "semantic", "policy"), f"{policy} is not in this version: use fixed"
 
 
 def _twins(document: dict[str, Any]) -> Iterator[Finding]:

@@ -71,15 +71,23 @@ class SemanticSection(Section):
     embedder: Name
     """The name of the embedder, as under `embedders`."""
     threshold: Annotated[Cosine, Field(gt=0, le=1)]
-    """The least cosine similarity that is served."""
+    """The least cosine similarity that is served; under a vote policy the least that is voted on, say 0.5."""
     low_threshold: Annotated[Cosine, Field(ge=0, le=1)] = 0.0
     """The least cosine similarity that the verifier is asked about; 0 means that there is no gray band."""
     verifier: Literal["none", "kreciprocal", "judge"] = "none"
     """Who decides between `low_threshold` and `threshold`: nobody, the neighbours, or the section `judge`."""
     policy: Literal["fixed", "vote-fixed", "vote"] = "fixed"
-    """Whether thresholds are fixed or learned from labelled answers."""
+    """Served is what is near enough; or what has the neighbours' vote, from a fixed or a learned one on."""
     max_wrong_hit_rate: Annotated[Cosine, Field(gt=0, lt=1)] | None = None
     """The share of wrong answers that `policy: vote` keeps under; required there and nowhere else."""
+    vote: Annotated[Cosine, Field(gt=0, le=1)] = 0.80
+    """The least vote that `policy: vote-fixed` serves; no bound is claimed of it."""
+    start: Literal["silent", "shipped"] = "silent"
+    """What `policy: vote` serves before `min_labels`: nothing, or votes of 0.95 without a bound."""
+    min_labels: Annotated[Count, Field(ge=1, le=50_000)] = 500
+    """How many labels `policy: vote` needs before a learned cut is used."""
+    audit_every: Annotated[Count, Field(ge=2, le=1000)] = 20
+    """Under a vote policy one of so many serves of an answer is labelled instead."""
     history_max_messages: Annotated[Count, Field(ge=0, le=1000)] = 1
     """How many of the last user turns are embedded; 0 means all."""
     history_overflow: Literal["partition", "reject"] = "partition"
@@ -99,6 +107,14 @@ class SemanticSection(Section):
         threshold = checked.data.get("threshold")
         if threshold is not None and value > threshold:
             raise ValueError(f"must not be more than threshold ({threshold:g})")
+        return value
+
+    @field_validator("policy")
+    @classmethod
+    def _votes_without_a_band(cls, value: str, checked: ValidationInfo) -> str:
+        band = checked.data.get("low_threshold", 0.0) > 0 or checked.data.get("verifier", "none") != "none"
+        if value != "fixed" and band:
+            raise ValueError(f"{value} has no gray band: leave out low_threshold and verifier")
         return value
 
     @field_validator("max_wrong_hit_rate")

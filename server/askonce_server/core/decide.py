@@ -223,6 +223,7 @@ class _Chain:
             semantic=self._near.row,
             lease=lease_of(tuple(self._keys)),
             outline=self._outline(),
+            proposed=self._near.proposed,
         )
 
     def _outline(self) -> bytes:

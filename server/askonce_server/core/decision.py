@@ -11,6 +11,8 @@ from askonce_server.core.entries import Body, Entry, EntryKey, Grant, Neighbor
 from askonce_server.core.freshness import Freshness
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome
 from askonce_server.core.rules import Rule, RuleMode, SemanticPolicy
+from askonce_server.core.ruling import Evidence, Ruling
+from askonce_server.core.vote import Vote
 from askonce_server.core.zones import Zone
 
 TOKEN_LIFE_MS = 3_600_000
@@ -85,6 +87,20 @@ class Verify:
     now_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Weigh:
+    """Asks what becomes of a near answer under a vote policy. Answer: `Ruling`."""
+
+    rule_id: str
+    policy: SemanticPolicy
+    embedder: bytes
+    """The fingerprint of the embedder."""
+    group: bytes
+    vote: Vote
+    counted: bool = True
+    """Whether a ruling to serve counts towards the next audit: not where somebody only looks."""
+
+
 class Verdict(NamedTuple):
     """What a verifier said."""
 
@@ -92,9 +108,17 @@ class Verdict(NamedTuple):
     """Why the candidate is not confirmed. None: it is."""
 
 
-Question = ReadGenerations | Probe | ReadBody | Embed | Recall | Verify
+Question = ReadGenerations | Probe | ReadBody | Embed | Recall | Verify | Weigh
 Answer = (
-    tuple[bytes, ...] | Entry | Body | EmbeddedText | tuple[Neighbor, ...] | Verdict | BypassReason | None
+    tuple[bytes, ...]
+    | Entry
+    | Body
+    | EmbeddedText
+    | tuple[Neighbor, ...]
+    | Verdict
+    | Ruling
+    | BypassReason
+    | None
 )
 
 
@@ -138,6 +162,8 @@ class Nearness:
     verified: bool = False
     guard: str = ""
     """Which guard told the texts apart. Empty: none."""
+    evidence: Evidence | None = None
+    """What spoke for and against it. None: no vote was taken."""
 
 
 @dataclass(frozen=True, slots=True)

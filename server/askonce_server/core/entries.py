@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from askonce_server.core.descriptor import Target
+from askonce_server.core.proposed import Proposed
 from askonce_server.core.reasons import Matcher
 
 ZERO_GENERATION = bytes(16)
@@ -171,6 +172,8 @@ class Grant:
     """What will be kept of the request to explain later misses by."""
     holder: bytes = b""
     """Names the holder of the lease. Empty: the caller has none."""
+    proposed: Proposed | None = None
+    """The near answer that the fresh one will be compared with."""
 
 
 def lease_of(keys: tuple[EntryKey, ...]) -> bytes:

@@ -65,14 +65,17 @@ class Ledger:
         """The bound on the share of wrong ones at or above the cut, when it was last drawn."""
         return self._counted[2]
 
-    def decide(self, group: bytes, vote: Vote) -> Ruling:
-        """Rule on the answer `group` with this vote. Each ruling to serve counts towards its next audit."""
+    def decide(self, group: bytes, vote: Vote, *, counted: bool = True) -> Ruling:
+        """Rule on the answer `group` with this vote.
+
+        Each ruling to serve counts towards its next audit, unless it is not `counted`.
+        """
         cut = self.cut
-        outcome = self._outcome(group, vote, cut)
+        outcome = self._outcome(group, vote, cut, counted=counted)
         evidence = Evidence(vote.score, vote.supporters, vote.neighbors, cut, *self._counted)
         return Ruling(outcome, evidence, Ticket(self.epoch, group, vote.score, vote.band, outcome))
 
-    def _outcome(self, group: bytes, vote: Vote, cut: float | None) -> Outcome:
+    def _outcome(self, group: bytes, vote: Vote, cut: float | None, *, counted: bool) -> Outcome:
         if cut is None:
             return Outcome.EXPLORE
         if not self._reaches(vote.band, vote.score, cut):
@@ -83,6 +86,8 @@ class Ledger:
         if standing.held:
             return Outcome.QUARANTINED if standing.quarantined else Outcome.PROBATION
         standing, audit = standing.serve(self.policy.audit_every)
+        if not counted:
+            return Outcome.AUDIT if audit else Outcome.SERVE
         self._standings.put(group, standing)
         self.audits += audit
         return Outcome.AUDIT if audit else Outcome.SERVE

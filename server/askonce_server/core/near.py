@@ -16,24 +16,19 @@ from askonce_server.core.decision import (
     Candidate,
     Embed,
     EmbeddedText,
-    Nearness,
     Question,
-    ReadBody,
     ReadGenerations,
     Recall,
     Request,
-    Verdict,
-    Verify,
 )
 from askonce_server.core.derive import SemanticSurface
-from askonce_server.core.entries import Body, EntryKey, Generations, Neighbor, SemanticRow
-from askonce_server.core.freshness import Freshness, freshness, living_under
-from askonce_server.core.guards import GuardFeatures, Token, features, from_bytes, judge, to_bytes
+from askonce_server.core.entries import EntryKey, Generations, Neighbor, SemanticRow
+from askonce_server.core.guards import GuardFeatures, Token, features, to_bytes
+from askonce_server.core.judging import Asked, Judging, Voting
 from askonce_server.core.plan import Scope
+from askonce_server.core.proposed import Proposed
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Mode
-from askonce_server.core.rules import Gray, Rule, RuleMode, SemanticPolicy
-from askonce_server.core.sharing import why_not_shared
-from askonce_server.core.zones import Zone, zone
+from askonce_server.core.rules import Rule, SemanticPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +44,8 @@ class Found:
     candidate: Candidate | None = None
     deny: DenyReason | None = None
     """Why the candidate may not be served. None: it may, if there is one."""
+    proposed: Proposed | None = None
+    """What the fresh answer will be compared with."""
     cost_usd: float | None = None
     embedder: bytes = b""
     """The fingerprint of the embedder, where it was asked and gave a vector."""
@@ -93,11 +90,18 @@ class Near:
         if isinstance(answer, BypassReason):
             return replace(found, skip=answer)
         neighbors = cast("tuple[Neighbor, ...]", answer)
-        judged = yield from self._judge(key, neighbors, generations)
+        judging = (Judging if self._policy.vote is None else Voting)(
+            self._request,
+            self._rule,
+            now_ms=self._now_ms,
+            features=self._own_features,
+            still=lambda: self._still(generations),
+            asked=Asked(key, self._surface.text, embedded.embedder),
+        )
+        judged = yield from judging.judge(neighbors)
         if isinstance(judged, BypassReason):
             return replace(found, skip=judged)
-        candidate, deny = judged
-        return replace(found, candidate=candidate, deny=deny)
+        return replace(found, candidate=judged.candidate, deny=judged.deny, proposed=judged.proposed)
 
     def _key(self, embedded: EmbeddedText, generations: Generations) -> EntryKey:
         policy = self._rule.key
@@ -129,74 +133,3 @@ class Near:
         """Whether nothing was purged since: what was recalled or confirmed may be gone since then."""
         values = yield ReadGenerations(generations.names)
         return values == generations.values
-
-    def _judge(
-        self, key: EntryKey, neighbors: tuple[Neighbor, ...], generations: Generations
-    ) -> Generator[Question, Answer, tuple[Candidate | None, DenyReason | None] | BypassReason]:
-        """Judge the nearest that is fresh and can be read; return it, and why it may not be served."""
-        stale: tuple[Candidate, DenyReason] | None = None
-        unreadable = False
-        for neighbor in neighbors:
-            nearness = self._nearness(neighbor)
-            entry = living_under(neighbor.entry, self._rule)
-            fresh = self._how_fresh(neighbor, nearness)
-            if isinstance(fresh, DenyReason):
-                stale = stale or (Candidate(entry, nearness=nearness), fresh)
-                continue
-            deny, nearness = yield from self._deny(key, neighbor, neighbors, nearness)
-            candidate = Candidate(entry, nearness=nearness, freshness=fresh)
-            if deny is not None or self._request.omit_body or self._rule.mode is RuleMode.SHADOW:
-                return candidate, deny
-            if nearness.verifier and not (yield from self._still(generations)):
-                return None, None
-            body = yield ReadBody(neighbor.entry)
-            if body is not None:
-                return replace(candidate, body=cast("Body", body)), None
-            unreadable = True
-        return stale or (BypassReason.STORE_FAILED if unreadable else (None, None))
-
-    def _how_fresh(self, neighbor: Neighbor, nearness: Nearness) -> Freshness | DenyReason:
-        """Return how fresh it is, or why it may not be served. What is stale must be above the threshold."""
-        fresh = freshness(
-            neighbor.entry.answer,
-            self._request.controls,
-            self._now_ms,
-            rule=self._rule,
-            after_error=self._request.after_upstream_error,
-        )
-        stale = fresh in (Freshness.STALE, Freshness.REFRESH)
-        return DenyReason.EXPIRED if stale and nearness.zone is not Zone.ABOVE else fresh
-
-    def _nearness(self, neighbor: Neighbor) -> Nearness:
-        threshold, low = self._policy.threshold, self._policy.low_threshold
-        falls = zone(neighbor.similarity, threshold=threshold, low_threshold=low)
-        return Nearness(neighbor.similarity, falls, threshold, low)
-
-    def _deny(
-        self, key: EntryKey, neighbor: Neighbor, neighbors: tuple[Neighbor, ...], nearness: Nearness
-    ) -> Generator[Question, Answer, tuple[DenyReason | None, Nearness]]:
-        answer = neighbor.entry.answer
-        if nearness.zone is Zone.BELOW:
-            return DenyReason.BELOW_THRESHOLD, nearness
-        deny = why_not_shared(neighbor.entry, self._request, self._rule)
-        if deny is not None:
-            return deny, nearness
-        if answer.contains_tool_calls and not self._policy.tool_calls:
-            return DenyReason.TOOL_CALLS, nearness
-        try:
-            stored = from_bytes(neighbor.row.features)
-        except ValueError:
-            stored = GuardFeatures(schema=0)
-        hit = judge(self._own_features(), stored, self._policy.guards)
-        if hit is not None:
-            return hit.reason, replace(nearness, guard=hit.name)
-        if nearness.zone is Zone.ABOVE:
-            return None, nearness
-        if self._policy.verifier is Gray.NONE:
-            return DenyReason.GRAY_UNVERIFIED, nearness
-        verdict = yield Verify(
-            self._policy, self._surface.text, key.partition, neighbor, neighbors, self._now_ms
-        )
-        assert isinstance(verdict, Verdict)
-        confirmed = verdict.reason is None
-        return verdict.reason, replace(nearness, verifier=self._policy.verifier.value, verified=confirmed)

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from askonce_server.core.descriptor import Descriptor
 from askonce_server.core.guards.settings import GuardSettings
 from askonce_server.core.reasons import Matcher
+from askonce_server.core.voting import VotePolicy
 
 
 class RuleMode(StrEnum):
@@ -127,6 +128,9 @@ class SemanticPolicy:
     """Whether an answer that calls tools may be served."""
     store_text: bool = False
     guards: GuardSettings = field(default_factory=GuardSettings)
+    vote: VotePolicy | None = None
+    """How the neighbours are voted on; `threshold` is then the least similarity that is voted on. None: at or
+    above `threshold` it is served."""
 
 
 @dataclass(frozen=True, slots=True)

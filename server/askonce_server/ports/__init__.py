@@ -25,6 +25,7 @@ from askonce_server.ports.history import (
     History,
     Past,
 )
+from askonce_server.ports.labels import MOST_LABELS, LabelLog, LabelPage
 from askonce_server.ports.recall import (
     IndexStats,
     PartitionLoading,
@@ -57,6 +58,7 @@ from askonce_server.ports.verifying import (
 __all__ = [
     "HOUR_MS",
     "KEPT_HOURS",
+    "MOST_LABELS",
     "Archive",
     "Case",
     "Cells",
@@ -72,6 +74,8 @@ __all__ = [
     "History",
     "IndexStats",
     "Kept",
+    "LabelLog",
+    "LabelPage",
     "Leases",
     "OverBudget",
     "PartitionLoading",

@@ -14,6 +14,7 @@ from askonce_server.core.entries import Body, Entry, EntryKey, SemanticRow, Writ
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports.archive import Archive
 from askonce_server.ports.history import History
+from askonce_server.ports.labels import LabelLog
 
 
 class StoreUnavailable(Exception):
@@ -132,8 +133,8 @@ class ReadView(Protocol):
         """What it tells operators besides."""
 
 
-class EntryStore(History, Protocol):
-    """Entries and bodies, and what was counted. Safe to call from any thread."""
+class EntryStore(History, LabelLog, Protocol):
+    """Entries and bodies, what was counted, and labels. Safe to call from any thread."""
 
     def read(self) -> AbstractContextManager[ReadView]:
         """Open a view. Raises StoreUnavailable."""

@@ -10,6 +10,7 @@ from askonce_server.core.decision import Candidate, Decision, Nearness
 from askonce_server.core.entries import Entry
 from askonce_server.core.freshness import age_ms
 from askonce_server.core.reasons import BypassReason, Outcome
+from askonce_server.core.ruling import Evidence
 from askonce_server.service.steps import Steps
 from askonce_server.service.store import Stored
 
@@ -97,7 +98,19 @@ def _nearness(nearness: Nearness) -> dict[str, Any]:
         "zone": nearness.zone,
         "verified": nearness.verified,
         "verifier": nearness.verifier,
+        "evidence": None if nearness.evidence is None else _evidence(nearness.evidence),
         "cost_avoided_usd": None,
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    """Return what was found around a candidate. A cut of 1: nothing is served yet."""
+    return {
+        "vote": evidence.vote,
+        "cut": 1.0 if evidence.cut is None else evidence.cut,
+        "labels": evidence.labels,
+        "wrong": evidence.wrong,
+        "upper_bound": evidence.upper_bound,
     }
 
 

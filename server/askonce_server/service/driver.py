@@ -22,9 +22,12 @@ from askonce_server.core.decision import (
     ReadGenerations,
     Recall,
     Verify,
+    Weigh,
 )
 from askonce_server.core.reasons import BypassReason
+from askonce_server.core.ruling import Ruling
 from askonce_server.ports import EntryStore, ReadView
+from askonce_server.service.ledgers import explored
 from askonce_server.service.models import Models
 from askonce_server.service.steps import Steps
 
@@ -51,9 +54,13 @@ RETURN_SECONDS = 0.010
 class Driver:
     """Runs decisions to their end, over `store` and `models`."""
 
-    def __init__(self, store: EntryStore, models: Models) -> None:
+    def __init__(
+        self, store: EntryStore, models: Models, *, weigh: Callable[[Weigh], Ruling] = explored
+    ) -> None:
+        """`weigh` rules on near answers under a vote policy; by default none is served."""
         self._store = store
         self.models = models
+        self._weigh = weigh
 
     def run(
         self,
@@ -131,6 +138,8 @@ class Driver:
             return view.generations(question.names)
         if isinstance(question, Probe):
             return view.entry(question.key)
+        if isinstance(question, Weigh):
+            return self._weigh(question)
         if isinstance(question, Recall):
             return self.models.recall(view, question)
         assert not isinstance(question, (Embed, Verify))

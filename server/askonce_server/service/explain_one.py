@@ -15,6 +15,7 @@ from askonce_server.core.decision import (
     Embed,
     EmbeddedText,
     Question,
+    Weigh,
     bypass,
 )
 from askonce_server.core.errors import MalformedRequest, Unrepresentable
@@ -124,6 +125,8 @@ def _watched(deciding: Deciding, seen: _Seen) -> Deciding:
     try:
         question = next(deciding)
         while True:
+            if isinstance(question, Weigh):
+                question = replace(question, counted=False)
             answer = yield question
             seen.note(question, answer)
             question = deciding.send(answer)
@@ -151,8 +154,15 @@ def _served(decision: Decision) -> str:
     assert decision.kind is not None
     kind = decision.kind.name.lower()
     if decision.outcome is Outcome.HIT:
-        return f"a Lookup would be served now: {kind} hit{', past its ttl' if decision.stale else ''}"
-    return f"a miss: the rule is in shadow mode, else it would be {kind} hit"
+        past = ", past its ttl" if decision.stale else ""
+        return f"a Lookup would be served now: {kind} hit{past}{_evidence(decision)}"
+    return f"a miss: the rule is in shadow mode, else it would be {kind} hit{_evidence(decision)}"
+
+
+def _evidence(decision: Decision) -> str:
+    """Return what spoke for and against a near answer, where there was a vote."""
+    near = decision.candidate.nearness if decision.candidate is not None else None
+    return "" if near is None or near.evidence is None else f"; {near.evidence.line()}"
 
 
 def _denied(decision: Decision) -> str:
@@ -164,6 +174,8 @@ def _denied(decision: Decision) -> str:
         ended = decision.candidate.entry.answer.expire_ms
         return f"a miss: {says}{f' at {moment(ended)}' if reason is DenyReason.EXPIRED else ''}"
     nearest = f"the nearest text has similarity {near.similarity:.4f}"
+    if near.evidence is not None and not near.guard:
+        return f"a miss: {nearest}, and {_VOTED.get(reason, reason.name.lower())}{_evidence(decision)}"
     if reason is DenyReason.BELOW_THRESHOLD:
         return f"a miss: {nearest}, below {near.low_threshold or near.threshold:g}"
     if near.guard:
@@ -173,6 +185,11 @@ def _denied(decision: Decision) -> str:
     return f"a miss: {nearest} ({near.zone.name.lower()}), and {says}{by}"
 
 
+_VOTED = {
+    DenyReason.BELOW_THRESHOLD: "its vote is below the cut",
+    DenyReason.EXPLORE: "its answer is compared with a fresh one before it is served",
+    DenyReason.QUARANTINED: "its answer was wrong too often lately",
+}
 _DENIED = {
     DenyReason.EXPIRED: "it is stored, and its ttl ended",
     DenyReason.TOO_OLD: "it is stored, and older than the request allows",

@@ -20,6 +20,7 @@ class GuardKey:
 
     def follow(self, key: bytes) -> None:
         """Take another key: that of a store which was opened late."""
+        self.key = key
         whole = _hash_under(key)
         self._hashes = whole, lru_cache(_MEMO)(whole)
 

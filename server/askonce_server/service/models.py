@@ -81,7 +81,7 @@ class Models:
         """`took` is told how long embedding and recall took, in seconds."""
         self.embedders = embedders
         self._verifiers = verifiers
-        self._index = index
+        self.index = index
         self._faults = faults
         self._slots = threading.Semaphore(slots)
         self._took = took
@@ -150,7 +150,7 @@ class Models:
             return entry.answer.expire_ms > since_ms
 
         vector = _vector(question.vector)
-        return tuple(self._index.recall(view, question.partition, vector, k=question.k, alive=alive))
+        return tuple(self.index.recall(view, question.partition, vector, k=question.k, alive=alive))
 
     def verify(self, question: Verify, *, deadline: float, read: Read) -> Verdict:
         """Return the verdict on a candidate by `deadline`; every fault is against it."""
@@ -181,11 +181,11 @@ class Models:
 
     def forget(self) -> None:
         """Let go of what the index read: the store is another one."""
-        self._index.forget()
+        self.index.forget()
 
     def close(self) -> None:
         """Let go of every model and of the index."""
-        models: list[Embedder | Verifier | VectorIndex] = [*self.embedders.values(), self._index]
+        models: list[Embedder | Verifier | VectorIndex] = [*self.embedders.values(), self.index]
         models += self._verifiers.values()
         for model in models:
             try:

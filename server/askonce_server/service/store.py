@@ -19,6 +19,7 @@ from askonce_server.dialects.answers import inspect
 from askonce_server.ports import EntryStore
 from askonce_server.service.asked import Asked, plan_for
 from askonce_server.service.driver import never
+from askonce_server.service.labelling import Labelling
 from askonce_server.service.shared import Shared
 from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
 
@@ -69,10 +70,14 @@ class Admitted:
 class StoreService:
     """Admits answers and files them under the current rules."""
 
-    def __init__(self, shared: Shared, *, store: EntryStore, tokens: FillTokens) -> None:
+    def __init__(
+        self, shared: Shared, *, store: EntryStore, tokens: FillTokens, labelling: Labelling | None = None
+    ) -> None:
+        """`labelling` compares what is stored with what was near; None: nobody does."""
         self._shared = shared
         self._store = store
         self._tokens = tokens
+        self._labelling = labelling
 
     def admit(self, filed: Filed, allowance: Allowance) -> Admitted:
         """Judge one answer: what to write, or why not. Raises MalformedRequest naming everything wrong.
@@ -123,7 +128,21 @@ class StoreService:
                 watch.stored(result.refusal)
             self._tell(one, result)
             self._remember(one.grant, result.refusal)
+            if result.refusal is None:
+                self._label(one)
         return results
+
+    def _label(self, admitted: Admitted) -> None:
+        """Have what was stored compared with what was near."""
+        grant = admitted.grant
+        if self._labelling is None or grant is None or not isinstance(admitted.result, Write):
+            return
+        rule = next((rule for rule in self._shared.rules() if rule.id == grant.rule_id), None)
+        try:
+            if rule is not None:
+                self._labelling.stored(grant, rule, looked_up=not admitted.result.by_descriptor)
+        except Exception as error:  # what was stored is stored
+            self._shared.faults.record("labelling", error)
 
     def _remember(self, grant: Grant | None, refusal: RefusalReason | None) -> None:
         """Remember a refusal, to explain the misses by that follow; not where nothing may be kept."""

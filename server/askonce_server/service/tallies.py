@@ -110,6 +110,11 @@ class Tallies:
         with self._lock:
             self._counts.add(RULE_ENDS + "log.dropped")
 
+    def lost_comparison(self) -> None:
+        """Count an answer that was not compared with what was near, under no rule."""
+        with self._lock:
+            self._counts.add(RULE_ENDS + "labels.lost")
+
     def stored(self, refusal: RefusalReason | None, rule: str = "") -> None:
         """Count a Store under `rule`, where it is known: acknowledged when `refusal` is None."""
         name = "stored" if refusal is None else f"refusal.{refusal.name.lower()}"

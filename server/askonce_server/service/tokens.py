@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from askonce_server.core.descriptor import Target
 from askonce_server.core.entries import EntryKey, Generations, Grant, SemanticRow
 from askonce_server.core.keys import entry_key, semantic_key_of
+from askonce_server.core.proposed import Method, Proposed
 from askonce_server.core.reasons import Matcher
 from askonce_server.storage.v1 import record_pb2
 
@@ -93,6 +94,8 @@ def _encode(grant: Grant) -> bytes:
             key_policy=policy,
             partition=key.partition,
         )
+    if grant.proposed is not None:
+        message.proposed.CopyFrom(_proposed(grant.proposed))
     if grant.semantic is not None:
         message.vector = grant.semantic.vector
         message.features = grant.semantic.features
@@ -122,6 +125,29 @@ def _decode(payload: bytes) -> Grant:
         lease=message.lease,
         holder=message.holder,
         outline=message.outline,
+        proposed=_proposed_of(message.proposed) if message.HasField("proposed") else None,
+    )
+
+
+def _proposed(near: Proposed) -> record_pb2.Proposed:
+    return record_pb2.Proposed(
+        label_id=near.label_id,
+        method=near.method,
+        fingerprint=near.fingerprint,
+        similarity=near.similarity,
+        ticket=near.ticket,
+        guard=near.guard,
+    )
+
+
+def _proposed_of(message: record_pb2.Proposed) -> Proposed:
+    return Proposed(
+        message.label_id,
+        Method(message.method),
+        message.fingerprint,
+        message.similarity,
+        message.ticket,
+        message.guard,
     )
 
 

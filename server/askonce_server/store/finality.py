@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from askonce_server.core.entries import ZERO_GENERATION, Write
+from askonce_server.core.entries import ZERO_GENERATION, Generations, Write
 from askonce_server.store.layout import (
     META_RAISES,
     META_SWEPT_RAISES,
@@ -56,6 +56,10 @@ class Finality:
                 return False
         deleted = [self.deleted_ms(key.entry_id) for key in write.keys]
         return all(at_ms is None or at_ms < began_ms for at_ms in deleted)
+
+    def holds(self, given: Generations) -> bool:
+        """Whether each generation still has the value given. Raises Damaged."""
+        return self.generations(given.names) == given.values
 
     def raise_generations(self, values: Mapping[bytes, bytes], *, at_ms: int) -> None:
         """Give each named generation a new value, and count the raise."""

@@ -15,6 +15,7 @@
 |             | or time to remove ‖ tombstone        |                                                      |
 | generations | name                                 | value (16 bytes) ‖ time of the last raise            |
 | tombstones  | id of a deleted entry                | time of its deletion                                 |
+| observations| see `labels`                         | whether near answers were right                      |
 | stats       | see `history`                        | counts by the hour                                   |
 | meta        | a name below                         | see there                                            |
 

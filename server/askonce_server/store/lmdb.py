@@ -9,13 +9,15 @@ from typing import Final
 
 from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.fates import Fate, Gone
+from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import Counted, Past, Reach, StoreStats
+from askonce_server.ports import Counted, LabelPage, Past, Reach, StoreStats
 from askonce_server.store.departed import identity
 from askonce_server.store.eviction import make_room
 from askonce_server.store.history import HistoryRows
 from askonce_server.store.hits import Hits
 from askonce_server.store.jobs import Job, Ticket
+from askonce_server.store.labels import LabelRows
 from askonce_server.store.layout import Transaction, entry_row
 from askonce_server.store.prepared import Prepared, prepare
 from askonce_server.store.rows import Rows
@@ -107,6 +109,16 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
         stats = self._opened.databases.stats
         with self.read() as view:
             return view.measure(lambda txn: HistoryRows(txn, stats).since(since_ms, server=server))
+
+    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
+        """Keep labels and give entries their groups; see the port. Raises StoreUnavailable."""
+        self._ask(lambda rows, _: rows.file_labels(labels, groups))
+
+    def labels(self, after: int, *, limit: int) -> LabelPage:
+        """Return labels that came after number `after`. Raises StoreUnavailable."""
+        observations = self._opened.databases.observations
+        with self.read() as view:
+            return view.measure(lambda txn: LabelRows(txn, observations).page(after, limit=limit))
 
     def _measure(self, txn: Transaction) -> tuple[int, int, int, int]:
         """Return how many entries there are, bytes of pages, unreachable entries, and partitions."""

@@ -7,103 +7,34 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
-from askonce_server.core.entries import Body, Entry, EntryKey, Write
+from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.fates import Fate, Gone
+from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import (
     Counted,
-    PartitionState,
+    LabelPage,
     Past,
     Reach,
-    StoredVector,
     StoreStats,
     StoreUnavailable,
     Swept,
-    VectorBlock,
 )
 from askonce_server.store.costs import MIB, write_cost
 from askonce_server.store.departed import Departed, identity
 from askonce_server.store.finality import TOMBSTONE_MS
 from askonce_server.store.hits import Hits
-from askonce_server.store.layout import body_row, entry_row
-from askonce_server.store.memory_archive import MemoryArchive
+from askonce_server.store.layout import entry_row
 from askonce_server.store.memory_history import MemoryHistory
+from askonce_server.store.memory_labels import MemoryLabels
 from askonce_server.store.memory_rows import MemoryRows
+from askonce_server.store.memory_view import MemoryReadView
 from askonce_server.store.prepared import Prepared, prepare
 from askonce_server.store.sieve import victims
 
 _log = logging.getLogger(__name__)
-
-
-class MemoryReadView:
-    """A view of what was there when it was entered."""
-
-    __slots__ = ("_rows", "_store")
-
-    def __init__(self, store: MemoryEntryStore) -> None:
-        self._store = store
-        self._rows: MemoryRows | None = None
-
-    def __enter__(self) -> Self:
-        self._rows = self._store.borrow()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        rows, self._rows = self._rows, None
-        if rows is not None:
-            self._store.give_back(rows)
-
-    def generations(self, names: Sequence[bytes]) -> tuple[bytes, ...]:
-        """Return the value of each named generation, 16 bytes; zero when it was never raised."""
-        return tuple(map(self._open().value, names))
-
-    def entry(self, key: EntryKey) -> Entry | None:
-        """Return the entry at `key`, expired or not, or None."""
-        entry = self._open().entries.get(entry_row(key))
-        if entry is None or (entry.key.fingerprint, entry.key.matcher) != (key.fingerprint, key.matcher):
-            return None
-        return entry
-
-    def body(self, entry: Entry) -> Body | None:
-        """Return the entry's body, or None when it is gone."""
-        self._store.mark(entry.store_id)
-        found = self._open().bodies.get(body_row(entry.scope_root, entry.store_id))
-        return None if found is None else found.body
-
-    def find(self, entry_id: bytes) -> Entry | None:
-        """Return the entry with that id, whatever its scope, or None."""
-        return self._open().find(entry_id)
-
-    def partition(self, partition: bytes) -> PartitionState:
-        """Return the state of the partition."""
-        return self._open().state(partition)
-
-    def vectors(self, partition: bytes, *, dim: int, after: int = 0, limit: int) -> VectorBlock:
-        """Return at most `limit` live vectors of `dim` dimensions above `after`; fewer: there are no more."""
-        return self._open().block(partition, dim=dim, after=after, limit=limit)
-
-    def stored_vectors(self, partition: bytes, sequences: Sequence[int]) -> list[StoredVector | None]:
-        """Return what is stored at each sequence, None where the vector or its entry is gone."""
-        rows = self._open()
-        return [rows.stored(partition, int(sequence)) for sequence in sequences]
-
-    def keep(self, key: Hashable, found: object, *, entry: Entry, size: int) -> None:
-        """Forget it at once: looking again costs nothing here."""
-
-    @property
-    def archive(self) -> MemoryArchive:
-        """What it tells operators besides."""
-        return MemoryArchive(self._open(), self._store.departed)
-
-    def _open(self) -> MemoryRows:
-        if self._rows is None:
-            raise StoreUnavailable("the view of the store has ended")
-        return self._rows
 
 
 class MemoryEntryStore:
@@ -117,6 +48,7 @@ class MemoryEntryStore:
         self.departed = Departed()
         self.departed.follow(secrets.token_bytes(32))
         self._history = MemoryHistory()
+        self._labels = MemoryLabels()
         self._hand = 0
         self._evicted = 0
         self._commits = 0
@@ -133,8 +65,7 @@ class MemoryEntryStore:
     def borrow(self) -> MemoryRows:
         """Return the rows as they are now; nothing changes them until they are given back."""
         with self._lock:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
+            self._check_open()
             self._rows.views += 1
             return self._rows
 
@@ -189,13 +120,13 @@ class MemoryEntryStore:
     def sweep(self, now_ms: int) -> Swept:
         """Remove what has expired, and what a purge left. Raises StoreUnavailable."""
         with self._lock:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
+            self._check_open()
             rows = self._changing()
             expired, unreachable = rows.expired(now_ms), rows.unreachable()
             self._note(unreachable, Fate.PURGED, now_ms)
             self._note(expired, Fate.EXPIRED, now_ms)
             rows.remove([*expired, *unreachable])
+            self._labels.remove(lambda label: not rows.holds(label.generations))
             forgotten = rows.forget_tombstones(now_ms - TOMBSTONE_MS)
         return Swept(expired=len(expired) + forgotten, unreachable=len(unreachable))
 
@@ -206,8 +137,7 @@ class MemoryEntryStore:
     def stats(self) -> StoreStats:
         """Count. Raises StoreUnavailable."""
         with self._lock:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
+            self._check_open()
             rows = self._rows
             return StoreStats(
                 commits=self._commits,
@@ -223,27 +153,44 @@ class MemoryEntryStore:
     def entries_by_rule(self) -> Mapping[str, int]:
         """Count what each rule stored. Raises StoreUnavailable."""
         with self._lock:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
+            self._check_open()
             return Counter(entry.answer.rule_id for entry in self._rows.entries.values())
 
     def add_counts(self, server: bytes, counted: Counted, *, at_ms: int) -> None:
         """Take over what a server counted; see the port. Raises StoreUnavailable."""
         with self._lock:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
+            self._check_open()
             self._history.add(server, counted, at_ms=at_ms)
 
     def counts_since(self, since_ms: int, *, server: bytes) -> Past:
         """Return what was counted from the hour of `since_ms` on. Raises StoreUnavailable."""
         with self._lock:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
+            self._check_open()
             return self._history.since(since_ms, server=server)
+
+    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
+        """Keep labels and give entries their groups; see the port. Raises StoreUnavailable."""
+        with self._lock:
+            self._check_open()
+            for label in labels:
+                if self._rows.holds(label.generations):
+                    self._labels.add(label)
+            for key, group in groups.items():
+                self._changing().regroup(entry_row(key), group)
+
+    def labels(self, after: int, *, limit: int) -> LabelPage:
+        """Return labels that came after number `after`. Raises StoreUnavailable."""
+        with self._lock:
+            self._check_open()
+            return self._labels.page(after, limit=limit)
 
     def close(self) -> None:
         """Refuse everything from now on."""
         self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
 
     def _put(self, write: Write) -> RefusalReason | None:
         if self._closed:

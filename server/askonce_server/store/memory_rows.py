@@ -20,7 +20,7 @@ from askonce_server.core.entries import (
 )
 from askonce_server.ports import PartitionState, Reach, StoredVector, VectorBlock
 from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost, write_cost
-from askonce_server.store.layout import body_row, entry_row
+from askonce_server.store.layout import ID_BYTES, body_row, entry_row
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.vectors import row_bytes
 
@@ -102,6 +102,18 @@ class MemoryRows:
         self.outlines[store_id] = write.outline
         self.used_bytes += write_cost(prepared)
         return store_id
+
+    def holds(self, given: Generations) -> bool:
+        """Whether each generation still has the value given."""
+        current = (self.generations.get(name, (ZERO_GENERATION, 0))[0] for name in given.names)
+        return tuple(current) == given.values
+
+    def regroup(self, row: bytes, group: bytes) -> None:
+        """Give the entry at `row` its answer group, where it is there."""
+        sequence = self.sequences.get(row)
+        if sequence is not None:
+            vectors = self.partitions[row[:ID_BYTES]].vectors
+            vectors[sequence] = row, vectors[sequence][1]._replace(group=group)
 
     def stores_from(self, store_id: int) -> Iterator[int]:
         """Go through the ids of the Stores from `store_id` on, oldest first."""

@@ -83,6 +83,13 @@ class Partitions:
         entry = entry_of(key_of(row, record), record)
         return None if entry is None else StoredVector(entry, found.row)
 
+    def semantic(self, partition: bytes, sequence: int) -> SemanticRow | None:
+        """Return what is kept at `sequence`, or None when it is gone or damaged."""
+        row = vector_row(partition, sequence)
+        value = self._txn.get(row, db=self._databases.vectors)
+        found = None if value is None else self._readable(decode_vector, row, value)
+        return None if found is None else found.row
+
     def _readable(self, decode: Decode[Row, Given], row: Row, value: memoryview) -> Given | None:
         """Return what `decode` finds, or None where the row is damaged or its key is not here."""
         try:

@@ -9,10 +9,12 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from askonce_server.core.entries import EntryKey, Write
+from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import (
     Counted,
     EntryStore,
+    LabelPage,
     Past,
     Reach,
     ReadView,
@@ -109,6 +111,14 @@ class ReopeningStore:
     def counts_since(self, since_ms: int, *, server: bytes) -> Past:
         """Return what was counted since a time; see the port. Raises StoreUnavailable."""
         return self._store.counts_since(since_ms, server=server)
+
+    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
+        """Keep labels and give entries their groups; see the port. Raises StoreUnavailable."""
+        self._store.file_labels(labels, groups)
+
+    def labels(self, after: int, *, limit: int) -> LabelPage:
+        """Return labels that came after number `after`; see the port. Raises StoreUnavailable."""
+        return self._store.labels(after, limit=limit)
 
     def close(self) -> None:
         """Stop watching, and close what was opened."""

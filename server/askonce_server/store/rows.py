@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from askonce_server.core.entries import EntryKey, SemanticRow, Write
 from askonce_server.core.fates import Fate, Gone
+from askonce_server.core.labels import Label
 from askonce_server.ports import Counted
 from askonce_server.storage.v1.record_pb2 import EntryRecord
-from askonce_server.store.bodies import BodyRows
-from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost
 from askonce_server.store.departed import identity_of
+from askonce_server.store.filed import FiledRows, by_store
 from askonce_server.store.finality import Finality
 from askonce_server.store.history import HistoryRows
 from askonce_server.store.keyring import Keyring
+from askonce_server.store.labels import LabelRows
 from askonce_server.store.layout import (
     ID_BYTES,
     META_NEXT_SEQUENCE,
@@ -27,39 +28,27 @@ from askonce_server.store.layout import (
     expiry_row,
     is_tombstone,
     split_expiry_row,
-    store_row,
 )
-from askonce_server.store.partitions import PartitionRows
 from askonce_server.store.prepared import Prepared
 from askonce_server.store.records import (
-    decode_record,
     encode_entry,
     expiry_of,
     key_of,
 )
 from askonce_server.store.scopes import ScopeRows
+from askonce_server.store.seals import seal
 from askonce_server.store.snapshot import tell_same
 from askonce_server.store.unreachable import Removal
 from askonce_server.store.verification import Finding, Verification
 
 
-def has_expired(txn: Transaction, databases: Databases, now_ms: int) -> bool:
-    """Whether an entry may be removed by now."""
-    with txn.cursor(db=databases.expiry) as cursor:
-        return cursor.first() and split_expiry_row(bytes(cursor.key()))[0] <= now_ms
-
-
-class Rows:
+class Rows(FiledRows):
     """The rows of one store, seen and changed by one write transaction."""
 
     __slots__ = (
-        "_bodies",
-        "_databases",
         "_finality",
-        "_keys",
-        "_partitions",
+        "_labels",
         "_scopes",
-        "_txn",
         "changed",
         "counted",
         "departed",
@@ -67,12 +56,9 @@ class Rows:
     )
 
     def __init__(self, txn: Transaction, databases: Databases, keys: Keyring) -> None:
-        self._txn = txn
-        self._databases = databases
-        self._keys = keys
-        self._bodies = BodyRows(txn, databases, keys)
+        super().__init__(txn, databases, keys)
         self._finality = Finality(txn, databases)
-        self._partitions = PartitionRows(txn, databases, keys)
+        self._labels = LabelRows(txn, databases.observations)
         self._scopes = ScopeRows(txn, databases)
         self.changed = False
         """Whether anything changed that a decision may depend on."""
@@ -91,6 +77,29 @@ class Rows:
         """Take over what a server counted; see the port."""
         if HistoryRows(self._txn, self._databases.stats).add(server, counted, at_ms=at_ms):
             self.counted = True
+
+    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
+        """Keep labels and give entries their groups; see the port."""
+        for label in labels:
+            if self._finality.holds(label.generations) and self._labels.add(label):
+                self.counted = True
+        for key, group in groups.items():
+            self._regroup(key, group)
+
+    def _regroup(self, key: EntryKey, group: bytes) -> None:
+        """Give an entry its group: its vector is filed anew, since what was read of a vector stays true."""
+        row = entry_row(key)
+        record = self._records([row]).get(row)
+        if record is None:
+            return
+        semantic = self._partitions.semantic(key.partition, record.sequence)
+        if semantic is None or semantic.group == group:
+            return
+        before = record.sequence
+        record.sequence = self._file_vector(key, semantic._replace(group=group))
+        self._txn.put(row, seal(row, record.SerializeToString()), db=self._databases.entries)
+        self._partitions.remove(key.partition, key.scope_key, before)
+        self.changed = True
 
     def settle(self) -> bool:
         """Note whether what was read of the snapshot before still holds; return whether to commit."""
@@ -119,6 +128,7 @@ class Rows:
 
     def finish_removal(self, removal: Removal) -> None:
         """Note that everything unreachable up to a raise was removed."""
+        self._labels.remove(lambda label: not self._finality.holds(label.generations))
         for scope_key in removal.emptied:
             self._txn.delete(scope_key, db=self._databases.scopes)
         self.set_meta(META_SWEPT_RAISES, removal.raises.to_bytes(8, "big"))
@@ -214,26 +224,6 @@ class Rows:
             self._note({row: record}, Gone(Fate.EXPIRED, record.expire_ms))
         return len(expired)
 
-    def reclaimable(self, prepared: Prepared) -> int:
-        """Return how many bytes of pages `file` gives back by replacing, at least."""
-        return self._cost(self._records(entry_row(key) for key in prepared.keys))
-
-    def stores_from(self, store_id: int) -> Iterator[int]:
-        """Go through the ids of the Stores from `store_id` on, oldest first."""
-        with self._txn.cursor(db=self._databases.stores) as cursor:
-            if cursor.set_range(store_row(store_id)):
-                for row in cursor.iternext(keys=True, values=False):
-                    yield int.from_bytes(row, "big")
-
-    def newest_store(self) -> int:
-        """Return the id of the Store that came last; 0 when there is none."""
-        with self._txn.cursor(db=self._databases.stores) as cursor:
-            return int.from_bytes(cursor.key(), "big") if cursor.last() else 0
-
-    def store_cost(self, store_id: int) -> int:
-        """Return how many bytes of pages the rows of a Store take, at most."""
-        return self._cost(self._records(self._bodies.entries(store_id)))
-
     def evict(self, store_id: int, *, now_ms: int) -> None:
         """Remove what is left of a Store, to make room."""
         self.changed = True
@@ -250,23 +240,6 @@ class Rows:
             )
             self.departed.append((what, gone))
 
-    def _cost(self, records: Mapping[bytes, EntryRecord]) -> int:
-        """Return how many bytes of pages removing `records` gives back."""
-        total = ENTRY_COST * len(records)
-        for row, record in records.items():
-            if size := record.sequence and self._partitions.vector_size(row[:ID_BYTES], record.sequence):
-                total += vector_cost(size)
-        for (scope_root, store_id), entries in _by_store(records).items():
-            if freed := self._bodies.freed(scope_root, store_id, entries):
-                total += body_cost(freed)
-        return total
-
-    def _records(self, rows: Iterable[bytes]) -> dict[bytes, EntryRecord]:
-        """Return the sound records at `rows`. A damaged one is treated as absent and written over."""
-        found = ((row, self._txn.get(row, db=self._databases.entries)) for row in rows)
-        decoded = ((row, decode_record(EntryRecord, row, value)) for row, value in found)
-        return {row: record for row, record in decoded if record is not None}
-
     def _remove_records(self, records: Mapping[bytes, EntryRecord]) -> None:
         self.changed = self.changed or bool(records)
         databases = self._databases
@@ -278,7 +251,7 @@ class Rows:
             if record.sequence:
                 self._partitions.remove(prefix, record.scope_key, record.sequence)
             self._scopes.count_out(record.scope_key or prefix, record.body_bytes)
-        for (scope_root, store_id), entries in _by_store(records).items():
+        for (scope_root, store_id), entries in by_store(records).items():
             self._bodies.release(scope_root, store_id, entries)
 
     def _next(self, counter: bytes) -> int:
@@ -287,11 +260,3 @@ class Rows:
         number = 1 if value is None else int.from_bytes(value, "big")
         self.set_meta(counter, (number + 1).to_bytes(8, "big"))
         return number
-
-
-def _by_store(records: Mapping[bytes, EntryRecord]) -> dict[tuple[bytes, int], list[bytes]]:
-    """Return the rows of `records` by the scope root and id of their Store."""
-    stores: dict[tuple[bytes, int], list[bytes]] = {}
-    for row, record in records.items():
-        stores.setdefault((record.scope_root, record.store_id), []).append(row)
-    return stores

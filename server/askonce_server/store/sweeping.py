@@ -11,8 +11,8 @@ from askonce_server.store.commits import Commit, commit_transaction
 from askonce_server.store.environment import OpenEnvironment, StoreSettings
 from askonce_server.store.eviction import SWEEP_ROWS, trim
 from askonce_server.store.finality import Finality
-from askonce_server.store.layout import Transaction
-from askonce_server.store.rows import Rows, has_expired
+from askonce_server.store.layout import Databases, Transaction, split_expiry_row
+from askonce_server.store.rows import Rows
 from askonce_server.store.session import StoreSession
 from askonce_server.store.space import Space, used_bytes
 from askonce_server.store.unreachable import Removal
@@ -65,7 +65,7 @@ class SweepingStore(StoreSession):
         if removal is None and finality.raises() != finality.swept_raises():
             removal = Removal(finality.raises())
         return _Due(
-            expired=has_expired(txn, databases, now_ms),
+            expired=_has_expired(txn, databases, now_ms),
             over=used_bytes(txn, databases) > self._limit_bytes,
             removal=removal,
             unreachable=[] if removal is None else removal.find(txn, databases, limit=SWEEP_ROWS),
@@ -96,3 +96,9 @@ class SweepingStore(StoreSession):
 
     def _findings(self, txn: Transaction) -> list[Finding]:
         return list(Verification(txn, self._opened.databases, self._opened.keys).findings())
+
+
+def _has_expired(txn: Transaction, databases: Databases, now_ms: int) -> bool:
+    """Whether an entry may be removed by now."""
+    with txn.cursor(db=databases.expiry) as cursor:
+        return cursor.first() and split_expiry_row(bytes(cursor.key()))[0] <= now_ms

@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import NoReturn
 
 from askonce_server.core.entries import EntryKey, Write
+from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import Counted, StoreUnavailable
 
@@ -73,6 +74,16 @@ class UnavailableStore:
     def counts_since(self, since_ms: int, *, server: bytes) -> NoReturn:
         """Raise StoreUnavailable."""
         del since_ms, server
+        raise StoreUnavailable(self._problem)
+
+    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del labels, groups
+        raise StoreUnavailable(self._problem)
+
+    def labels(self, after: int, *, limit: int) -> NoReturn:
+        """Raise StoreUnavailable."""
+        del after, limit
         raise StoreUnavailable(self._problem)
 
     def close(self) -> None:

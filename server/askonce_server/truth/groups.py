@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
-from hashlib import blake2b
 from typing import NamedTuple
 
 from askonce_server.truth.verdict import Verdict
 
 COMPARED = 5
 """How many of the nearest entries a fresh answer is compared with."""
-GROUP_BYTES = 16
 
 
 class Word(IntEnum):
@@ -34,12 +32,6 @@ class Joined(NamedTuple):
     """Whether nobody had the same answer."""
     also: tuple[bytes, ...] = ()
     """Other groups that had the same answer: a judge or a person may say that they are one."""
-
-
-def new_group(partition: bytes, entry_id: bytes) -> bytes:
-    """Return the group that begins with an entry: 16 bytes, the same whenever that entry is stored again."""
-    framed = len(partition).to_bytes(4, "little") + partition + entry_id
-    return blake2b(framed, digest_size=GROUP_BYTES, person=b"askonce.group").digest()
 
 
 def join(nearest: Sequence[bytes], compare: Callable[[int], Verdict], *, new: bytes) -> Joined:

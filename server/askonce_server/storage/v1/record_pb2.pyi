@@ -132,7 +132,7 @@ class ScopeRecord(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., entries: _Optional[int] = ..., bytes: _Optional[int] = ..., rule_id: _Optional[str] = ...) -> None: ...
 
 class FillToken(_message.Message):
-    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims", "vector", "features", "text", "holder", "lease", "outline")
+    __slots__ = ("schema", "rule_id", "dialect", "endpoint", "stream", "served_provider", "served_model", "scope_root", "generation_names", "generations", "keys", "ttl_ms", "start_ms", "expire_ms", "scope_dims", "vector", "features", "text", "holder", "lease", "outline", "proposed")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     RULE_ID_FIELD_NUMBER: _ClassVar[int]
     DIALECT_FIELD_NUMBER: _ClassVar[int]
@@ -154,6 +154,7 @@ class FillToken(_message.Message):
     HOLDER_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
     OUTLINE_FIELD_NUMBER: _ClassVar[int]
+    PROPOSED_FIELD_NUMBER: _ClassVar[int]
     schema: int
     rule_id: str
     dialect: str
@@ -175,7 +176,58 @@ class FillToken(_message.Message):
     holder: bytes
     lease: bytes
     outline: bytes
-    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., holder: _Optional[bytes] = ..., lease: _Optional[bytes] = ..., outline: _Optional[bytes] = ...) -> None: ...
+    proposed: Proposed
+    def __init__(self, schema: _Optional[int] = ..., rule_id: _Optional[str] = ..., dialect: _Optional[str] = ..., endpoint: _Optional[str] = ..., stream: bool = ..., served_provider: _Optional[str] = ..., served_model: _Optional[str] = ..., scope_root: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., keys: _Optional[_Iterable[_Union[FillKey, _Mapping]]] = ..., ttl_ms: _Optional[int] = ..., start_ms: _Optional[int] = ..., expire_ms: _Optional[int] = ..., scope_dims: _Optional[_Iterable[str]] = ..., vector: _Optional[bytes] = ..., features: _Optional[bytes] = ..., text: _Optional[str] = ..., holder: _Optional[bytes] = ..., lease: _Optional[bytes] = ..., outline: _Optional[bytes] = ..., proposed: _Optional[_Union[Proposed, _Mapping]] = ...) -> None: ...
+
+class Proposed(_message.Message):
+    __slots__ = ("label_id", "method", "fingerprint", "similarity", "ticket", "guard")
+    LABEL_ID_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    GUARD_FIELD_NUMBER: _ClassVar[int]
+    label_id: bytes
+    method: int
+    fingerprint: bytes
+    similarity: float
+    ticket: bytes
+    guard: str
+    def __init__(self, label_id: _Optional[bytes] = ..., method: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., similarity: _Optional[float] = ..., ticket: _Optional[bytes] = ..., guard: _Optional[str] = ...) -> None: ...
+
+class LabelRecord(_message.Message):
+    __slots__ = ("schema", "label_id", "at_ms", "rule_id", "method", "verdict", "scope_key", "generation_names", "generations", "partition", "entry_id", "similarity", "guard", "ticket", "source")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    LABEL_ID_FIELD_NUMBER: _ClassVar[int]
+    AT_MS_FIELD_NUMBER: _ClassVar[int]
+    RULE_ID_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_NAMES_FIELD_NUMBER: _ClassVar[int]
+    GENERATIONS_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_ID_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    GUARD_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    label_id: bytes
+    at_ms: int
+    rule_id: str
+    method: int
+    verdict: int
+    scope_key: bytes
+    generation_names: _containers.RepeatedScalarFieldContainer[bytes]
+    generations: _containers.RepeatedScalarFieldContainer[bytes]
+    partition: bytes
+    entry_id: bytes
+    similarity: float
+    guard: str
+    ticket: bytes
+    source: str
+    def __init__(self, schema: _Optional[int] = ..., label_id: _Optional[bytes] = ..., at_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., method: _Optional[int] = ..., verdict: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., partition: _Optional[bytes] = ..., entry_id: _Optional[bytes] = ..., similarity: _Optional[float] = ..., guard: _Optional[str] = ..., ticket: _Optional[bytes] = ..., source: _Optional[str] = ...) -> None: ...
 
 class FillKey(_message.Message):
     __slots__ = ("matcher", "scope_key", "fingerprint", "key_policy", "partition")
