@@ -87,8 +87,8 @@ class Nearest:
 
     def __init__(self, of: Corpus, vectors: Vectors) -> None:
         self._corpus = of
-        self._vectors: Floats = np.stack([vectors[text] for text in of.texts]).astype(np.float32)
-        self._near, self._similar = _nearest(self._vectors)
+        self.vectors: Floats = np.stack([vectors[text] for text in of.texts]).astype(np.float32)
+        self._near, self._similar = _nearest(self.vectors)
         self._features: dict[int, GuardFeatures] = {}
         self._judged: dict[tuple[int, int], bool] = {}
 
@@ -99,7 +99,7 @@ class Nearest:
         if len(found) == k:
             return near[found].tolist(), self._similar[asked][found].tolist()
         among = np.flatnonzero(stored)
-        cosines = self._vectors[among] @ self._vectors[asked]
+        cosines = self.vectors[among] @ self.vectors[asked]
         order = np.argsort(-cosines, kind="stable")[:k]
         return among[order].tolist(), cosines[order].tolist()
 

@@ -6,7 +6,8 @@ Zipf-distributed repeats. Labels come from nothing but what was explored and aud
 of what the exact tier did not answer, wrong answers in percent of what was served, the 95 % upper bound of
 all seeds together, explores, audits, hits by tenths of the stream; beside it a fixed cosine of 0.95 with the
 same guards, and the best fixed cosine that hindsight can find. Then answers that change, and a comparison
-that errs. `--quick` takes a part of the texts and two seeds.
+that errs. `--quick` takes a part of the texts and two seeds. `--parts service` plays them through
+a real sidecar beside the simulation.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from askonce_server.core.voting import VotePolicy
 from benchmarks.quality.embedding import EMBEDDERS, embed
 from benchmarks.quality.labelled import UnreadableData
 from benchmarks.quality.requests import STREAMS, Corpus, Nearest, corpus, plain
+from benchmarks.quality.service import through_service
 from benchmarks.quality.simulate import Cache, Drift, Noise, Run, fixed, repeats, voted
 
 TARGETS = (0.01, 0.02, 0.05)
@@ -60,6 +62,13 @@ class Sample:
         streams = [(seed, STREAMS[kind](self.corpus, seed)) for seed in self.seeds]
         return [
             voted(stream, self.cache(), policy, seed=seed, noise=noise or Noise()) for seed, stream in streams
+        ]
+
+    def served(self, kind: str, target: float) -> list[Run]:
+        """Play it through a real sidecar."""
+        streams = [STREAMS[kind](self.corpus, seed) for seed in self.seeds]
+        return [
+            through_service(stream, self.corpus, self.nearest.vectors, target=target) for stream in streams
         ]
 
     def fixed(self, kind: str, threshold: float) -> list[Run]:
@@ -93,6 +102,9 @@ def _parts(sample: Sample, parts: Sequence[str]) -> Iterator[Table | str]:
     if "streams" in parts:
         for kind in STREAMS:
             yield _policies(sample, kind)
+    if "service" in parts:
+        for kind in STREAMS:
+            yield _service(sample, kind)
     if "drift" in parts:
         yield _drift(sample)
     if "noise" in parts:
@@ -112,6 +124,18 @@ def _policies(sample: Sample, kind: str) -> Table:
         table.add_row(f"vote {target:.0%}", *_cells(runs, target))
         best = [_best(by_threshold, seed, target) for seed in range(len(sample.seeds))]
         table.add_row("  best fixed", *_cells(best, target))
+    return table
+
+
+def _service(sample: Sample, kind: str) -> Table:
+    """Play one kind of stream through a sidecar, beside the simulation of it."""
+    table = _table(
+        f"{sample.corpus.name}, {kind}, {len(sample.seeds)} seeds",
+        "policy|hits %|wrong %|worst seed|upper bound|above|explored|audits|hits % by tenth",
+    )
+    for target in TARGETS:
+        table.add_row(f"sidecar {target:.0%}", *_cells(sample.served(kind, target), target))
+        table.add_row("  simulated", *_cells(sample.voted(kind, target), target))
     return table
 
 
@@ -205,7 +229,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--parts",
         nargs="+",
-        choices=("streams", "drift", "noise"),
+        choices=("streams", "drift", "noise", "service"),
         default=("streams", "drift", "noise"),
     )
     return parser
