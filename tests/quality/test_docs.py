@@ -15,6 +15,15 @@ ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line[:2] == "| "
 ]
 GUARDS = [row for row in ROWS if row[0].strip("`") in NAMES]
+BEGUN = """
+embedders:
+  minilm: {kind: onnx}
+rules:
+  - id: support-bot
+    match: {endpoint: chat}
+    strategy: [exact, normalized, semantic]
+"""
+"""The rule that an example goes on with when it shows no more than `semantic`."""
 TOGETHER = [row for row in ROWS if len(row) == 3 and re.fullmatch(r"0\.\d\d", row[2])]
 
 
@@ -35,9 +44,10 @@ def test_there_is_an_example_of_every_guard_that_compares_short_texts():
 
 
 @pytest.mark.parametrize(
-    "example", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL), ids=["shadow", "judge"]
+    "example", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL), ids=["shadow", "judge", "vote"]
 )
 def test_the_configurations_are_good(tmp_path, example):
-    (tmp_path / "askonce.yaml").write_text(example)
+    begun = BEGUN if example.startswith("    semantic:") else ""
+    (tmp_path / "askonce.yaml").write_text(begun + example)
     (rule,) = load(tmp_path / "askonce.yaml", {"HOME": str(tmp_path)}).rules
     assert rule.semantic.embedder == "minilm"
