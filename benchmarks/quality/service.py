@@ -75,10 +75,11 @@ class _Gateway:
             request = decision_service_pb2.LookupRequest(descriptor=self._descriptor(asked))
             request.budget.seconds = 5
             decision = self._stub.Lookup(request).decision
-            if decision.outcome == decision_pb2.OUTCOME_HIT and decision.kind == decision_pb2.MATCH_KIND_EXACT:
+            hit = decision.outcome == decision_pb2.OUTCOME_HIT
+            if hit and decision.kind == decision_pb2.MATCH_KIND_EXACT:
                 run.exact += 1
                 continue
-            if decision.outcome == decision_pb2.OUTCOME_HIT:
+            if hit:
                 said = json.loads(decision.candidate.body.data)["choices"][0]["message"]["content"]
                 run.served += 1
                 run.served_at.append(run.asked)

@@ -161,7 +161,7 @@ class Labelling:
         verdicts = [compare.compare(found.fresh, one, deadline=deadline) for one in found.answers]
         known = {one.entry.key: verdict for one, verdict in zip(found.nearest, verdicts, strict=True)}
         groups = [group_of(one) for one in found.nearest]
-        joined = join(groups, verdicts.__getitem__, new=new_group(fresh.key.partition, fresh.key.entry_id))
+        joined = join(groups, verdicts.__getitem__, new=new_group(fresh.key.entry_id))
         labels = []
         if found.proposed is not None:
             verdict = known.get(found.proposed.key)

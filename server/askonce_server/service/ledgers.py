@@ -61,6 +61,8 @@ class Ledgers:
         self._lock = threading.Lock()
         self._following = threading.Lock()
         self._ledgers: dict[_Place, Ledger] = {}
+        self._places: dict[tuple[str, bytes], tuple[SemanticPolicy, _Place]] = {}
+        """Where the ledger of a rule and an embedder is, under the policy that it had last."""
         self._new = False
         """Whether a ledger was made that has not read the log."""
         self._after = 0
@@ -80,6 +82,9 @@ class Ledgers:
 
     def _place(self, question: Weigh) -> _Place:
         policy = question.policy
+        known = self._places.get((question.rule_id, question.embedder))
+        if known is not None and known[0] is policy:  # making the name takes longer than the ruling
+            return known[1]
         assert policy.vote is not None
         named = epoch(
             policy.vote.shape,
@@ -87,7 +92,9 @@ class Ledgers:
             guards=repr(policy.guards).encode(),
             comparator=self._comparator(policy),
         )
-        return _Place(question.rule_id, policy.vote, named)
+        place = _Place(question.rule_id, policy.vote, named)
+        self._places[question.rule_id, question.embedder] = policy, place
+        return place
 
     def _made(self, place: _Place) -> Ledger:
         every = max(2, place.policy.audit_every // self._workers) if self._workers > 1 else None
