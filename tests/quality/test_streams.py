@@ -49,16 +49,16 @@ def test_recall_is_exact_whatever_is_stored(made):
         stored[7] = False
         found, cosines = nearest.recall(7, stored, 10)
         among = np.flatnonzero(stored)
-        best = among[np.argsort(-(nearest._vectors[among] @ nearest._vectors[7]), kind="stable")[:10]]
+        best = among[np.argsort(-(nearest.vectors[among] @ nearest.vectors[7]), kind="stable")[:10]]
         assert found == best.tolist()
-        assert cosines == pytest.approx(nearest._vectors[best] @ nearest._vectors[7], abs=1e-6)
+        assert cosines == pytest.approx(nearest.vectors[best] @ nearest.vectors[7], abs=1e-6)
 
 
 def test_a_fixed_threshold_is_counted_by_hand(made):
     of, nearest = made
     one, other = 0, EACH  # of two intents
-    twin = max(range(1, EACH), key=lambda at: nearest._vectors[at] @ nearest._vectors[one])
-    near = float(nearest._vectors[twin] @ nearest._vectors[one])
+    twin = max(range(1, EACH), key=lambda at: nearest.vectors[at] @ nearest.vectors[one])
+    near = float(nearest.vectors[twin] @ nearest.vectors[one])
     run = fixed([one, one, other, twin], cache(made), near - 1e-6)
     assert (run.asked, run.exact, run.served) == (3, 1, 1)
     assert run.wrong == (of.intents[one] != of.intents[twin])
