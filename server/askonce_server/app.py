@@ -36,6 +36,7 @@ from askonce_server.rpc.bearer import BearerToken
 from askonce_server.rpc.certificates import Certificates
 from askonce_server.rpc.drain import drain
 from askonce_server.rpc.drawn import SystemRandomness
+from askonce_server.rpc.feedback import Feedback
 from askonce_server.rpc.handlers import Gate
 from askonce_server.rpc.health import Health
 from askonce_server.rpc.listen import ListenError, SocketLock, bind
@@ -43,6 +44,7 @@ from askonce_server.rpc.pem import PemFiles
 from askonce_server.rpc.permits import Limits
 from askonce_server.service.driver import Driver
 from askonce_server.service.faults import FaultLog
+from askonce_server.service.feedback import FeedbackService
 from askonce_server.service.flight import Flight
 from askonce_server.service.lookup import LookupService
 from askonce_server.service.shared import Shared
@@ -129,6 +131,7 @@ class Sidecar:
             lookups=LookupService(shared),
             stores=StoreService(shared, store=self.store, tokens=tokens, labelling=self.labelling),
             tokens=tokens,
+            feedback=Feedback(FeedbackService(self.store, tokens, shared.clock, shared.rules)),
             randomness=SystemRandomness(),
             limits=limits,
             faults=shared.faults,

@@ -6,8 +6,10 @@ import struct
 
 from askonce_server.core import keys
 from askonce_server.core.decision import (
+    Bars,
     Embed,
     EmbeddedText,
+    ReadBars,
     ReadBody,
     ReadGenerations,
     Recall,
@@ -50,6 +52,7 @@ class NearShelf:
         self.verdict = verdict or Verdict()
         self.body = body
         self.generation = ZERO_GENERATION
+        self.bars = ()
         self.on = {}
         self.asked = []
 
@@ -65,6 +68,8 @@ class NearShelf:
                 return self.neighbors
             case Verify():
                 return self.verdict
+            case ReadBars():
+                return Bars(self.bars)
             case ReadBody():
                 return self.body
         return None

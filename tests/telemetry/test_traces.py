@@ -17,6 +17,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from askonce.v1 import admin_service_pb2, decision_service_pb2
+from askonce_server.ports import StoreUnavailable
 from askonce_server.telemetry import setup, spans, tracing
 from askonce_server.telemetry.logs import JsonLines
 from askonce_server.telemetry.otlp import Server
@@ -137,25 +138,27 @@ def test_a_hit_that_is_given_again_has_its_step_too(environ, collector):
     ]
 
 
-def test_statuses_that_are_the_servers_fault_are_errors(environ, collector):
+def test_statuses_that_are_the_servers_fault_are_errors(environ, collector, monkeypatch):
+    judged = decision_service_pb2.RecordFeedbackRequest(entry_id="ab" * 32, verdict="VERDICT_WRONG")
     with running() as server:
+
+        def fail():
+            raise StoreUnavailable("it is away")
+
+        monkeypatch.setattr(server.sidecar.store, "read", fail)
         broken = {
             "DecisionService/Lookup": b"\xff",
-            "DecisionService/RecordFeedback": b"",
+            "DecisionService/RecordFeedback": judged.SerializeToString(),
         }
         for method, message in broken.items():
             with pytest.raises(grpc.RpcError):
                 server.gateway.raw(method, message)
     told = {span.name.partition("/")[2]: span for span, _, _ in collector.spans()}
-    malformed, unknown = told["Lookup"], told["RecordFeedback"]
+    malformed, broke = told["Lookup"], told["RecordFeedback"]
     assert attributes(malformed)["rpc.response.status_code"] == "INVALID_ARGUMENT"
     assert malformed.status.code == Status.STATUS_CODE_UNSET
-    assert (
-        attributes(unknown)["rpc.response.status_code"]
-        == attributes(unknown)["error.type"]
-        == "UNIMPLEMENTED"
-    )
-    assert unknown.status.code == Status.STATUS_CODE_ERROR
+    assert attributes(broke)["rpc.response.status_code"] == attributes(broke)["error.type"] == "UNAVAILABLE"
+    assert broke.status.code == Status.STATUS_CODE_ERROR
 
 
 def test_a_caller_that_is_not_sampled_has_nothing_built(environ, collector):

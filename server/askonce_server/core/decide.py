@@ -11,6 +11,7 @@ from typing import cast
 
 from askonce_server.core import keys
 from askonce_server.core.decision import (
+    FEEDBACK_LIFE_MS,
     TOKEN_LIFE_MS,
     Answer,
     Candidate,
@@ -27,6 +28,7 @@ from askonce_server.core.entries import Body, Entry, EntryKey, Generations, Gran
 from askonce_server.core.errors import Unrepresentable
 from askonce_server.core.freshness import Freshness, freshness, living_under
 from askonce_server.core.guards import Token
+from askonce_server.core.labels import Served
 from askonce_server.core.near import Found, Near
 from askonce_server.core.outline import with_embedder
 from askonce_server.core.plan import Plan
@@ -168,7 +170,16 @@ class _Chain:
             lease=grant.lease if grant is not None and not shadow else b"",
             anchor=self._anchor,
             embed_cost_usd=self._near.cost_usd,
+            served=self._served(candidate, generations) if matcher is Matcher.SEMANTIC else None,
         )
+
+    def _served(self, candidate: Candidate, generations: Generations) -> Served | None:
+        """Return what a judgement on a near hit will be recorded under."""
+        near = self._near
+        if near.served is None:
+            return None
+        ends_ms = self._now_ms + FEEDBACK_LIFE_MS
+        return Served(near.served, self._rule.id, candidate.entry.key, generations, near.vector, ends_ms)
 
     def _miss(self, generations: Generations, *, refresh: bool) -> Decision:
         last_skip = self._skipped[-1] if self._skipped else None

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from askonce_server.core.descriptor import Controls, Descriptor, Embedding
 from askonce_server.core.entries import Body, Entry, EntryKey, Grant, Neighbor
 from askonce_server.core.freshness import Freshness
+from askonce_server.core.labels import Served
 from askonce_server.core.reasons import BypassReason, DenyReason, Matcher, Outcome
 from askonce_server.core.rules import Rule, RuleMode, SemanticPolicy
 from askonce_server.core.ruling import Evidence, Ruling
@@ -17,6 +18,8 @@ from askonce_server.core.zones import Zone
 
 TOKEN_LIFE_MS = 3_600_000
 """How long a fill token is good for."""
+FEEDBACK_LIFE_MS = 24 * 3_600_000
+"""How long a judgement on a hit is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,19 @@ class ReadBody:
     """Asks for an entry's body. Answer: `Body | None`; None when it is gone or damaged."""
 
     entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBars:
+    """Asks for which questions a near entry was found wrong. Answer: `Bars`."""
+
+    entry: Entry
+
+
+class Bars(NamedTuple):
+    """Vectors of questions, as signed bytes of any length. An empty one stands for all questions."""
+
+    vectors: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +124,7 @@ class Verdict(NamedTuple):
     """Why the candidate is not confirmed. None: it is."""
 
 
-Question = ReadGenerations | Probe | ReadBody | Embed | Recall | Verify | Weigh
+Question = ReadGenerations | Probe | ReadBody | ReadBars | Embed | Recall | Verify | Weigh
 Answer = (
     tuple[bytes, ...]
     | Entry
@@ -117,6 +133,7 @@ Answer = (
     | tuple[Neighbor, ...]
     | Verdict
     | Ruling
+    | Bars
     | BypassReason
     | None
 )
@@ -215,6 +232,8 @@ class Decision:
     anchor: str = ""
     embed_cost_usd: float | None = None
     """What embedding the text cost. None: unknown, or nothing was embedded."""
+    served: Served | None = None
+    """What the feedback token will say. None: it is no near hit."""
 
 
 Deciding = Generator[Question, Answer, Decision]

@@ -6,15 +6,20 @@ the verifier. Whatever is in doubt is a miss.
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from operator import mul
 from typing import NamedTuple, cast
 
 from askonce_server.core.decision import (
     Answer,
+    Bars,
     Candidate,
     Nearness,
     Question,
+    ReadBars,
     ReadBody,
     Request,
     Verdict,
@@ -33,6 +38,8 @@ from askonce_server.core.sharing import why_not_shared
 from askonce_server.core.vote import vote
 from askonce_server.core.zones import Zone, zone
 
+_ALIKE = 0.99
+"""The cosine from which on a question is the one that was labelled."""
 _DENIALS = {
     Outcome.EXPLORE: DenyReason.EXPLORE,
     Outcome.BELOW: DenyReason.BELOW_THRESHOLD,
@@ -50,6 +57,8 @@ class Asked(NamedTuple):
     text: str
     embedder: bytes
     """The embedder's fingerprint."""
+    vector: bytes
+    """float32 little endian, of unit length."""
 
 
 class Judged(NamedTuple):
@@ -59,6 +68,9 @@ class Judged(NamedTuple):
     deny: DenyReason | None = None
     """Why the candidate may not be served. None: it may, if there is one."""
     proposed: Proposed | None = None
+    """What the fresh answer will be compared with."""
+    served: Proposed | None = None
+    """The candidate, for a judgement on it once it is served."""
 
 
 Judgement = Generator[Question, Answer, Judged | BypassReason]
@@ -99,6 +111,8 @@ class Judging:
                 stale = stale or Judged(Candidate(entry, nearness=nearness), fresh)
                 continue
             deny, nearness = yield from self._deny(neighbor, neighbors, nearness)
+            if deny is None and (yield from self._is_barred(neighbor)):
+                deny = DenyReason.QUARANTINED
             candidate = Candidate(entry, nearness=nearness, freshness=fresh)
             if deny is not None or self._request.omit_body or self._rule.mode is RuleMode.SHADOW:
                 return Judged(candidate, deny, self._shadowed(neighbor, nearness))
@@ -106,9 +120,16 @@ class Judging:
                 return Judged(None)
             body = yield ReadBody(neighbor.entry)
             if body is not None:
-                return Judged(replace(candidate, body=cast("Body", body)))
+                served = self._propose(neighbor, nearness, Method.FEEDBACK)
+                return Judged(replace(candidate, body=cast("Body", body)), served=served)
             unreadable = True
         return stale or (BypassReason.STORE_FAILED if unreadable else Judged(None))
+
+    def _is_barred(self, neighbor: Neighbor) -> Generator[Question, Answer, bool]:
+        """Whether the entry was found wrong for a question like this one."""
+        bars = yield ReadBars(neighbor.entry)
+        assert isinstance(bars, Bars)
+        return any(not vector or _alike(self._asked.vector, vector) for vector in bars.vectors)
 
     def _how_fresh(self, neighbor: Neighbor, nearness: Nearness) -> Freshness | DenyReason:
         """Return how fresh it is, or why it may not be served. What is stale must be above the threshold."""
@@ -217,7 +238,8 @@ class Voting(Judging):
         body = yield ReadBody(neighbors[at].entry)
         if body is None:
             return BypassReason.STORE_FAILED
-        return Judged(replace(candidate, body=cast("Body", body)))
+        served = self._propose(neighbors[at], nearness, Method.FEEDBACK, ruling.ticket.to_bytes())
+        return Judged(replace(candidate, body=cast("Body", body)), served=served)
 
     def _explored(self, found: Neighbor, nearness: Nearness, ruling: Ruling, *, shadow: bool) -> Proposed:
         """Return what the label will be counted under: what a shadow rule would serve is labelled always."""
@@ -229,3 +251,13 @@ class Voting(Judging):
         elif ruling.outcome is Outcome.AUDIT:
             method = Method.AUDIT
         return self._propose(found, nearness, method, ticket.to_bytes())
+
+
+def _alike(asked: bytes, barred: bytes) -> bool:
+    """Whether a question is one that was barred, as far as signed bytes tell."""
+    mine, theirs = array("f", asked), array("b", barred)
+    if len(mine) != len(theirs):
+        return False
+    length = math.sqrt(sum(one * one for one in theirs))
+    product: float = sum(map(mul, mine, theirs))
+    return product >= _ALIKE * length

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from askonce_server.core.entries import Generations
-from askonce_server.core.proposed import Method
+from askonce_server.core.entries import EntryKey, Generations
+from askonce_server.core.proposed import Method, Proposed
 
 
 class Judgement(IntEnum):
@@ -40,3 +40,17 @@ class Label(NamedTuple):
     def right(self) -> bool:
         """Whether it speaks for the answer."""
         return self.judgement is Judgement.RIGHT
+
+
+class Served(NamedTuple):
+    """A near answer that was served, and what a judgement on it is recorded under, in a feedback token."""
+
+    proposed: Proposed
+    rule_id: str
+    key: EntryKey
+    """Of the entry."""
+    generations: Generations
+    vector: bytes
+    """Of what was asked: float32 little endian, of unit length."""
+    expire_ms: int
+    """When the token ends."""

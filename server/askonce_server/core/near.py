@@ -46,6 +46,10 @@ class Found:
     """Why the candidate may not be served. None: it may, if there is one."""
     proposed: Proposed | None = None
     """What the fresh answer will be compared with."""
+    served: Proposed | None = None
+    """The candidate, for a judgement on it once it is served."""
+    vector: bytes = b""
+    """Of what was asked, where anything was recalled."""
     cost_usd: float | None = None
     embedder: bytes = b""
     """The fingerprint of the embedder, where it was asked and gave a vector."""
@@ -96,12 +100,19 @@ class Near:
             now_ms=self._now_ms,
             features=self._own_features,
             still=lambda: self._still(generations),
-            asked=Asked(key, self._surface.text, embedded.embedder),
+            asked=Asked(key, self._surface.text, embedded.embedder, embedded.vector),
         )
         judged = yield from judging.judge(neighbors)
         if isinstance(judged, BypassReason):
             return replace(found, skip=judged)
-        return replace(found, candidate=judged.candidate, deny=judged.deny, proposed=judged.proposed)
+        return replace(
+            found,
+            candidate=judged.candidate,
+            deny=judged.deny,
+            proposed=judged.proposed,
+            served=judged.served,
+            vector=embedded.vector,
+        )
 
     def _key(self, embedded: EmbeddedText, generations: Generations) -> EntryKey:
         policy = self._rule.key

@@ -25,7 +25,7 @@ from askonce_server.ports.history import (
     History,
     Past,
 )
-from askonce_server.ports.labels import MOST_LABELS, LabelLog, LabelPage
+from askonce_server.ports.labels import MOST_BARS, MOST_LABELS, NO_BARS, LabelLog, LabelPage
 from askonce_server.ports.recall import (
     IndexStats,
     PartitionLoading,
@@ -58,7 +58,9 @@ from askonce_server.ports.verifying import (
 __all__ = [
     "HOUR_MS",
     "KEPT_HOURS",
+    "MOST_BARS",
     "MOST_LABELS",
+    "NO_BARS",
     "Archive",
     "Case",
     "Cells",

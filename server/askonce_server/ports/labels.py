@@ -12,6 +12,10 @@ MOST_LABELS = 50_000
 """So many are kept, the oldest go first: some 15 MB."""
 
 
+MOST_BARS = 8
+NO_BARS: Mapping[EntryKey, bytes] = {}
+
+
 class LabelPage(NamedTuple):
     """Labels that follow each other."""
 
@@ -25,8 +29,16 @@ class LabelPage(NamedTuple):
 class LabelLog(Protocol):
     """Labels, kept over restarts, and the groups of answers. Safe to call from any thread."""
 
-    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
-        """Keep labels and give entries their answer groups (16 bytes), all of it or nothing.
+    def file_labels(
+        self,
+        labels: Sequence[Label],
+        groups: Mapping[EntryKey, bytes],
+        bars: Mapping[EntryKey, bytes] = NO_BARS,
+    ) -> None:
+        """Keep labels, give entries their answer groups (16 bytes) and bar entries, all of it or nothing.
+
+        An entry is barred for questions like a vector of signed bytes; an empty one bars it for all. It is
+        for as long as that answer is stored, and of `MOST_BARS` vectors, the newest.
 
         A label whose id is known, or whose scope was purged since, is left out; so is the group of an entry
         that is gone. Only the newest `MOST_LABELS` stay. Raises StoreUnavailable when not acknowledged.

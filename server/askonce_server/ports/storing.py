@@ -105,6 +105,9 @@ class ReadView(Protocol):
         What is read here counts as used, and is evicted later than what is not.
         """
 
+    def bars(self, entry: Entry) -> tuple[bytes, ...]:
+        """Return the vectors for which the entry was found wrong; see `LabelLog.file_labels`."""
+
     def find(self, entry_id: bytes) -> Entry | None:
         """Return the entry with that id (32 bytes), whatever its scope, or None. For operators."""
 

@@ -19,7 +19,8 @@ from askonce_server.ports import Randomness
 from askonce_server.rpc import convert, encode, validate
 from askonce_server.rpc.batch import BatchOfDecisions
 from askonce_server.rpc.drawn import DrawnIds
-from askonce_server.rpc.handlers import Gate, handler, not_yet, parse
+from askonce_server.rpc.feedback import Feedback
+from askonce_server.rpc.handlers import Gate, handler, parse
 from askonce_server.rpc.memo import PlanMemo
 from askonce_server.rpc.patience import Caller, Items, in_time
 from askonce_server.rpc.permits import Limits, Permits
@@ -51,6 +52,7 @@ class DecisionServicer:
         lookups: LookupService,
         stores: StoreService,
         tokens: FillTokens,
+        feedback: Feedback,
         randomness: Randomness,
         limits: Limits,
         faults: FaultLog,
@@ -59,6 +61,7 @@ class DecisionServicer:
         """`steps` returns what is to be told the steps of the call under way, where it is followed."""
         self._lookups = lookups
         self._stores = stores
+        self._feedback = feedback
         self._replies = Replies(lookups, tokens, faults)
         self._ids = DrawnIds(randomness)
         self._limits = limits
@@ -77,7 +80,7 @@ class DecisionServicer:
                 "Store": self.store,
                 "BatchStore": self.batch_store,
                 "Abandon": self.abandon,
-                "RecordFeedback": not_yet("RecordFeedback"),
+                "RecordFeedback": self._feedback.record,
             },
             faults=self._faults,
             gate=gate,

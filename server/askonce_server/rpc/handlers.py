@@ -93,15 +93,6 @@ def handler(
     return grpc.method_handlers_generic_handler(service, table)
 
 
-def not_yet(name: str) -> Method:
-    """Return the method of an RPC that this version does not have."""
-
-    def method(_raw: bytes, _context: grpc.ServicerContext) -> bytes:
-        raise status.NotYet(f"{name} is not part of this version")
-
-    return method
-
-
 def _mapped(name: str, method: Method, faults: FaultLog, gate: Gate) -> Method:
     def mapped(raw: bytes, context: grpc.ServicerContext) -> bytes:
         try:

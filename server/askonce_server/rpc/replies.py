@@ -53,6 +53,8 @@ class Replies:
     def _fields(self, decision: Decision, call: Call) -> dict[str, Any]:
         token = self._tokens.sign(decision.grant) if decision.grant is not None else b""
         fields = encode.decision(decision, decision_id=call.decision_id, fill_token=token)
+        if decision.served is not None:
+            fields["feedback_token"] = self._tokens.sign_served(decision.served)
         if call.plan is not None and call.plan.request.trace and call.steps is not None:
             fields["trace"] = encode.trace(call.steps)
         return fields

@@ -33,10 +33,6 @@ class TooLarge(Exception):
         self.setting = setting
 
 
-class NotYet(Exception):
-    """The RPC is part of the contract but not of this version."""
-
-
 class Draining(Exception):
     """The server is shutting down and takes no new calls."""
 
@@ -56,7 +52,7 @@ class NotFound(Exception):
 def is_told(error: Exception) -> bool:
     """Whether the caller is told what is wrong. Anything else is a fault inside, to be logged."""
     return isinstance(
-        error, MalformedRequest | TooLarge | NotYet | NotFound | Draining | Unauthenticated | StoreUnavailable
+        error, MalformedRequest | TooLarge | NotFound | Draining | Unauthenticated | StoreUnavailable
     )
 
 
@@ -75,8 +71,6 @@ def to_status(error: Exception) -> status_pb2.Status:
     if isinstance(error, TooLarge):
         sizes = {"size": str(error.size), "limit": str(error.limit), "setting": error.setting}
         return _status(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error), "TOO_LARGE", sizes)
-    if isinstance(error, NotYet):
-        return _status(grpc.StatusCode.UNIMPLEMENTED, str(error), "NOT_YET_IMPLEMENTED", {})
     if isinstance(error, NotFound):
         return _status(grpc.StatusCode.NOT_FOUND, str(error), "NOT_FOUND", {})
     if isinstance(error, StoreUnavailable):

@@ -104,6 +104,12 @@ def fill_token(token: bytes, violations: list[Violation]) -> None:
         violations.append(Violation("fill_token", f"has {len(token)} bytes; at most {TOKEN_BYTES}"))
 
 
+def source(text: str, violations: list[Violation]) -> None:
+    """Check who judged."""
+    if len(text.encode(errors="surrogatepass")) > NAME_BYTES:
+        violations.append(Violation("source", f"has more than {NAME_BYTES} bytes"))
+
+
 def digests(message: descriptor_pb2.Digests, violations: list[Violation]) -> None:
     """Check the sizes of digests and the names beside them."""
     path = "descriptor.digests"

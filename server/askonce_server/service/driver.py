@@ -14,11 +14,13 @@ from typing import TypeVar, TypeVarTuple
 
 from askonce_server.core.decision import (
     Answer,
+    Bars,
     Deciding,
     Decision,
     Embed,
     Probe,
     Question,
+    ReadBars,
     ReadGenerations,
     Recall,
     Verify,
@@ -138,6 +140,8 @@ class Driver:
             return view.generations(question.names)
         if isinstance(question, Probe):
             return view.entry(question.key)
+        if isinstance(question, ReadBars):
+            return Bars(view.bars(question.entry))
         if isinstance(question, Weigh):
             return self._weigh(question)
         if isinstance(question, Recall):

@@ -20,8 +20,9 @@ from askonce_server.ports import EntryStore
 from askonce_server.service.asked import Asked, plan_for
 from askonce_server.service.driver import never
 from askonce_server.service.labelling import Labelling
+from askonce_server.service.proposals import ExpiredToken, ForgedToken
 from askonce_server.service.shared import Shared
-from askonce_server.service.tokens import ExpiredToken, FillTokens, ForgedToken
+from askonce_server.service.tokens import FillTokens
 
 _EMBED_PATIENCE_MS = 1000
 """How long a Store by descriptor may embed: nobody waits for a decision."""

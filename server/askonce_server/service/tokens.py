@@ -8,22 +8,24 @@ from collections.abc import Mapping
 from askonce_server.core.descriptor import Target
 from askonce_server.core.entries import EntryKey, Generations, Grant, SemanticRow
 from askonce_server.core.keys import entry_key, semantic_key_of
-from askonce_server.core.proposed import Method, Proposed
+from askonce_server.core.labels import Served
 from askonce_server.core.reasons import Matcher
+from askonce_server.service.proposals import (
+    ExpiredToken,
+    ForgedToken,
+    decode_served,
+    encode_served,
+    proposed_of,
+    proposed_record,
+)
 from askonce_server.storage.v1 import record_pb2
 
 _VERSION = b"\x01"
+_FEEDBACK = b"\xf1"
+"""What a feedback token begins with: no version of a fill token does."""
 _KEY_ID_BYTES = 4
 _MAC_BYTES = 32
 _SCHEMA = 2
-
-
-class ForgedToken(Exception):
-    """The bytes are no token of this service."""
-
-
-class ExpiredToken(Exception):
-    """The token is too old, or its key is gone."""
 
 
 class FillTokens:
@@ -42,24 +44,41 @@ class FillTokens:
 
     def sign(self, grant: Grant) -> bytes:
         """Return the token that says `grant`."""
-        key_id, key = self._signing
-        payload = _VERSION + key_id + _encode(grant)
-        return payload + hmac.digest(key, payload, "sha256")
+        return self._sign(_VERSION, _encode(grant))
 
     def verify(self, token: bytes, *, now_ms: int) -> Grant:
         """Return what the token says. Raises ForgedToken or ExpiredToken."""
+        grant = _decode(self._verify(_VERSION, token))
+        if now_ms >= grant.expire_ms:
+            raise ExpiredToken
+        return grant
+
+    def sign_served(self, served: Served) -> bytes:
+        """Return the feedback token of a hit: another kind, which is no leave to store."""
+        return self._sign(_FEEDBACK, encode_served(served))
+
+    def verify_served(self, token: bytes, *, now_ms: int) -> Served:
+        """Return what a feedback token says. Raises ForgedToken or ExpiredToken."""
+        served = decode_served(self._verify(_FEEDBACK, token))
+        if now_ms >= served.expire_ms:
+            raise ExpiredToken
+        return served
+
+    def _sign(self, kind: bytes, said: bytes) -> bytes:
+        key_id, key = self._signing
+        payload = kind + key_id + said
+        return payload + hmac.digest(key, payload, "sha256")
+
+    def _verify(self, kind: bytes, token: bytes) -> bytes:
         payload, mac = token[:-_MAC_BYTES], token[-_MAC_BYTES:]
-        if payload[:1] != _VERSION or len(payload) <= 1 + _KEY_ID_BYTES:
+        if payload[:1] != kind or len(payload) <= 1 + _KEY_ID_BYTES:
             raise ForgedToken
         key = self._keys.get(payload[1 : 1 + _KEY_ID_BYTES])
         if key is None:
             raise ExpiredToken
         if not hmac.compare_digest(mac, hmac.digest(key, payload, "sha256")):
             raise ForgedToken
-        grant = _decode(payload[1 + _KEY_ID_BYTES :])
-        if now_ms >= grant.expire_ms:
-            raise ExpiredToken
-        return grant
+        return payload[1 + _KEY_ID_BYTES :]
 
 
 def _key_id(key: bytes) -> bytes:
@@ -95,7 +114,7 @@ def _encode(grant: Grant) -> bytes:
             partition=key.partition,
         )
     if grant.proposed is not None:
-        message.proposed.CopyFrom(_proposed(grant.proposed))
+        message.proposed.CopyFrom(proposed_record(grant.proposed))
     if grant.semantic is not None:
         message.vector = grant.semantic.vector
         message.features = grant.semantic.features
@@ -125,29 +144,7 @@ def _decode(payload: bytes) -> Grant:
         lease=message.lease,
         holder=message.holder,
         outline=message.outline,
-        proposed=_proposed_of(message.proposed) if message.HasField("proposed") else None,
-    )
-
-
-def _proposed(near: Proposed) -> record_pb2.Proposed:
-    return record_pb2.Proposed(
-        label_id=near.label_id,
-        method=near.method,
-        fingerprint=near.fingerprint,
-        similarity=near.similarity,
-        ticket=near.ticket,
-        guard=near.guard,
-    )
-
-
-def _proposed_of(message: record_pb2.Proposed) -> Proposed:
-    return Proposed(
-        message.label_id,
-        Method(message.method),
-        message.fingerprint,
-        message.similarity,
-        message.ticket,
-        message.guard,
+        proposed=proposed_of(message.proposed) if message.HasField("proposed") else None,
     )
 
 

@@ -6,6 +6,7 @@
 | `i` ‖ label id     | its sequence                                                  |
 | `n`                | the sequence that the next label takes                        |
 | `r`                | how often labels were taken out since their scope was purged  |
+| `b` ‖ entry id     | see `bars`                                                    |
 
 Numbers are 8 bytes, big endian. Sequences ascend and are never used again.
 """
@@ -78,9 +79,10 @@ class LabelRows:
 
     def _trim(self) -> None:
         """Forget the oldest where there are too many: a label has two rows."""
-        if self._txn.stat(self._database)["entries"] <= 2 * MOST_LABELS + 2:
-            return
         row, value = next(self._rows(1))
+        newest = self._number(_NEXT) - 1
+        if newest - int.from_bytes(row[len(_LABEL) :], "big") < MOST_LABELS:
+            return
         label = _decode(row, value)
         self._txn.delete(row, db=self._database)
         if label is not None:

@@ -11,7 +11,7 @@ from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.fates import Fate, Gone
 from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import Counted, LabelPage, Past, Reach, StoreStats
+from askonce_server.ports import NO_BARS, Counted, LabelPage, Past, Reach, StoreStats
 from askonce_server.store.departed import identity
 from askonce_server.store.eviction import make_room
 from askonce_server.store.history import HistoryRows
@@ -110,9 +110,14 @@ class LmdbEntryStore(SettlingStore, SweepingStore):
         with self.read() as view:
             return view.measure(lambda txn: HistoryRows(txn, stats).since(since_ms, server=server))
 
-    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
-        """Keep labels and give entries their groups; see the port. Raises StoreUnavailable."""
-        self._ask(lambda rows, _: rows.file_labels(labels, groups))
+    def file_labels(
+        self,
+        labels: Sequence[Label],
+        groups: Mapping[EntryKey, bytes],
+        bars: Mapping[EntryKey, bytes] = NO_BARS,
+    ) -> None:
+        """Keep labels, give entries their groups and bar some; see the port. Raises StoreUnavailable."""
+        self._ask(lambda rows, _: rows.file_labels(labels, groups, bars))
 
     def labels(self, after: int, *, limit: int) -> LabelPage:
         """Return labels that came after number `after`. Raises StoreUnavailable."""

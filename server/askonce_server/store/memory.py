@@ -14,6 +14,7 @@ from askonce_server.core.fates import Fate, Gone
 from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import (
+    NO_BARS,
     Counted,
     LabelPage,
     Past,
@@ -168,8 +169,13 @@ class MemoryEntryStore:
             self._check_open()
             return self._history.since(since_ms, server=server)
 
-    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
-        """Keep labels and give entries their groups; see the port. Raises StoreUnavailable."""
+    def file_labels(
+        self,
+        labels: Sequence[Label],
+        groups: Mapping[EntryKey, bytes],
+        bars: Mapping[EntryKey, bytes] = NO_BARS,
+    ) -> None:
+        """Keep labels, give entries their groups and bar some; see the port. Raises StoreUnavailable."""
         with self._lock:
             self._check_open()
             for label in labels:
@@ -177,6 +183,8 @@ class MemoryEntryStore:
                     self._labels.add(label)
             for key, group in groups.items():
                 self._changing().regroup(entry_row(key), group)
+            for key, vector in bars.items():
+                self._changing().bar(key, vector)
 
     def labels(self, after: int, *, limit: int) -> LabelPage:
         """Return labels that came after number `after`. Raises StoreUnavailable."""

@@ -18,7 +18,7 @@ from askonce_server.core.entries import (
     SemanticRow,
     Write,
 )
-from askonce_server.ports import PartitionState, Reach, StoredVector, VectorBlock
+from askonce_server.ports import MOST_BARS, PartitionState, Reach, StoredVector, VectorBlock
 from askonce_server.store.costs import ENTRY_COST, body_cost, vector_cost, write_cost
 from askonce_server.store.layout import ID_BYTES, body_row, entry_row
 from askonce_server.store.prepared import Prepared
@@ -62,6 +62,8 @@ class MemoryRows:
     """Of each store id, the rows of the entries that are left, in order of arrival."""
     outlines: dict[int, bytes] = field(default_factory=dict)
     """Of each store id, the outline of its request."""
+    bars: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
+    """Of each entry's id, the vectors for which it was found wrong."""
     used_bytes: int = 0
     next_number: int = 1
     """The store id, and sequence, that comes next."""
@@ -82,6 +84,7 @@ class MemoryRows:
             sequences=dict(self.sequences),
             stores={number: list(rows) for number, rows in self.stores.items()},
             outlines=dict(self.outlines),
+            bars=dict(self.bars),
             used_bytes=self.used_bytes,
             next_number=self.next_number,
         )
@@ -115,6 +118,12 @@ class MemoryRows:
             vectors = self.partitions[row[:ID_BYTES]].vectors
             vectors[sequence] = row, vectors[sequence][1]._replace(group=group)
 
+    def bar(self, key: EntryKey, vector: bytes) -> None:
+        """Bar an entry, where it is there, for one more question."""
+        if entry_row(key) in self.entries:
+            known = [one for one in self.bars.get(key.entry_id, ()) if one != vector]
+            self.bars[key.entry_id] = (b"",) if b"" in (*known, vector) else (*known, vector)[-MOST_BARS:]
+
     def stores_from(self, store_id: int) -> Iterator[int]:
         """Go through the ids of the Stores from `store_id` on, oldest first."""
         ids = list(self.stores)
@@ -130,6 +139,7 @@ class MemoryRows:
             if entry is not None:
                 self._leave(entry.store_id, row)
                 del self.remove_ms[row]
+                self.bars.pop(entry.key.entry_id, None)
                 self._remove_vector(row)
         for row, count in released.items():
             found = self.bodies[row]

@@ -66,6 +66,10 @@ class MemoryReadView:
         found = self._open().bodies.get(body_row(entry.scope_root, entry.store_id))
         return None if found is None else found.body
 
+    def bars(self, entry: Entry) -> tuple[bytes, ...]:
+        """Return the vectors for which the entry was found wrong."""
+        return self._open().bars.get(entry.key.entry_id, ())
+
     def find(self, entry_id: bytes) -> Entry | None:
         """Return the entry with that id, whatever its scope, or None."""
         return self._open().find(entry_id)

@@ -12,6 +12,7 @@ from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import (
+    NO_BARS,
     Counted,
     EntryStore,
     LabelPage,
@@ -112,9 +113,14 @@ class ReopeningStore:
         """Return what was counted since a time; see the port. Raises StoreUnavailable."""
         return self._store.counts_since(since_ms, server=server)
 
-    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
-        """Keep labels and give entries their groups; see the port. Raises StoreUnavailable."""
-        self._store.file_labels(labels, groups)
+    def file_labels(
+        self,
+        labels: Sequence[Label],
+        groups: Mapping[EntryKey, bytes],
+        bars: Mapping[EntryKey, bytes] = NO_BARS,
+    ) -> None:
+        """Keep labels, give entries their groups and bar some; see the port. Raises StoreUnavailable."""
+        self._store.file_labels(labels, groups, bars)
 
     def labels(self, after: int, *, limit: int) -> LabelPage:
         """Return labels that came after number `after`; see the port. Raises StoreUnavailable."""

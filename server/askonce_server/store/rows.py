@@ -8,8 +8,9 @@ from itertools import islice
 from askonce_server.core.entries import EntryKey, SemanticRow, Write
 from askonce_server.core.fates import Fate, Gone
 from askonce_server.core.labels import Label
-from askonce_server.ports import Counted
+from askonce_server.ports import NO_BARS, Counted
 from askonce_server.storage.v1.record_pb2 import EntryRecord
+from askonce_server.store.bars import BarRows
 from askonce_server.store.departed import identity_of
 from askonce_server.store.filed import FiledRows, by_store
 from askonce_server.store.finality import Finality
@@ -46,6 +47,7 @@ class Rows(FiledRows):
     """The rows of one store, seen and changed by one write transaction."""
 
     __slots__ = (
+        "_bars",
         "_finality",
         "_labels",
         "_scopes",
@@ -59,6 +61,7 @@ class Rows(FiledRows):
         super().__init__(txn, databases, keys)
         self._finality = Finality(txn, databases)
         self._labels = LabelRows(txn, databases.observations)
+        self._bars = BarRows(txn, databases.observations, keys)
         self._scopes = ScopeRows(txn, databases)
         self.changed = False
         """Whether anything changed that a decision may depend on."""
@@ -78,13 +81,22 @@ class Rows(FiledRows):
         if HistoryRows(self._txn, self._databases.stats).add(server, counted, at_ms=at_ms):
             self.counted = True
 
-    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> None:
-        """Keep labels and give entries their groups; see the port."""
+    def file_labels(
+        self,
+        labels: Sequence[Label],
+        groups: Mapping[EntryKey, bytes],
+        bars: Mapping[EntryKey, bytes] = NO_BARS,
+    ) -> None:
+        """Keep labels, give entries their groups and bar some; see the port."""
         for label in labels:
             if self._finality.holds(label.generations) and self._labels.add(label):
                 self.counted = True
         for key, group in groups.items():
             self._regroup(key, group)
+        for key, vector in bars.items():
+            if self._txn.get(entry_row(key), db=self._databases.entries) is not None:
+                self._bars.add(key.entry_id, vector)
+                self.changed = True
 
     def _regroup(self, key: EntryKey, group: bytes) -> None:
         """Give an entry its group: its vector is filed anew, since what was read of a vector stays true."""
@@ -250,6 +262,7 @@ class Rows(FiledRows):
             self._txn.delete(row[ID_BYTES:], db=databases.ids)
             if record.sequence:
                 self._partitions.remove(prefix, record.scope_key, record.sequence)
+                self._bars.remove(row[ID_BYTES:])
             self._scopes.count_out(record.scope_key or prefix, record.body_bytes)
         for (scope_root, store_id), entries in by_store(records).items():
             self._bodies.release(scope_root, store_id, entries)

@@ -8,7 +8,7 @@ from typing import NoReturn
 from askonce_server.core.entries import EntryKey, Write
 from askonce_server.core.labels import Label
 from askonce_server.core.reasons import RefusalReason
-from askonce_server.ports import Counted, StoreUnavailable
+from askonce_server.ports import NO_BARS, Counted, StoreUnavailable
 
 
 class UnavailableStore:
@@ -76,9 +76,14 @@ class UnavailableStore:
         del since_ms, server
         raise StoreUnavailable(self._problem)
 
-    def file_labels(self, labels: Sequence[Label], groups: Mapping[EntryKey, bytes]) -> NoReturn:
+    def file_labels(
+        self,
+        labels: Sequence[Label],
+        groups: Mapping[EntryKey, bytes],
+        bars: Mapping[EntryKey, bytes] = NO_BARS,
+    ) -> NoReturn:
         """Raise StoreUnavailable."""
-        del labels, groups
+        del labels, groups, bars
         raise StoreUnavailable(self._problem)
 
     def labels(self, after: int, *, limit: int) -> NoReturn:

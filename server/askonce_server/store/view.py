@@ -12,6 +12,7 @@ from askonce_server.core.entries import Body, Entry, EntryKey
 from askonce_server.ports import PartitionState, StoredVector, StoreUnavailable, VectorBlock
 from askonce_server.storage.v1.record_pb2 import EntryRecord
 from askonce_server.store.archive import LmdbArchive
+from askonce_server.store.bars import BarRows
 from askonce_server.store.departed import Departed
 from askonce_server.store.environment import OpenEnvironment
 from askonce_server.store.finality import Finality
@@ -199,6 +200,13 @@ class LmdbReadView:
         except KeyMissing as missing:
             keys.tell(missing)
             return None
+
+    def bars(self, entry: Entry) -> tuple[bytes, ...]:
+        """Return the vectors for which the entry was found wrong."""
+        readers, entry_id = self._readers, entry.key.entry_id
+        return self.measure(
+            lambda txn: BarRows(txn, readers.databases.observations, readers.keys).of(entry_id)
+        )
 
     def find(self, entry_id: bytes) -> Entry | None:
         """Return the entry with that id, whatever its scope, or None."""

@@ -195,6 +195,40 @@ class Proposed(_message.Message):
     guard: str
     def __init__(self, label_id: _Optional[bytes] = ..., method: _Optional[int] = ..., fingerprint: _Optional[bytes] = ..., similarity: _Optional[float] = ..., ticket: _Optional[bytes] = ..., guard: _Optional[str] = ...) -> None: ...
 
+class BarRecord(_message.Message):
+    __slots__ = ("schema", "vectors", "key_id", "sealed")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    VECTORS_FIELD_NUMBER: _ClassVar[int]
+    KEY_ID_FIELD_NUMBER: _ClassVar[int]
+    SEALED_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    vectors: _containers.RepeatedScalarFieldContainer[bytes]
+    key_id: bytes
+    sealed: bytes
+    def __init__(self, schema: _Optional[int] = ..., vectors: _Optional[_Iterable[bytes]] = ..., key_id: _Optional[bytes] = ..., sealed: _Optional[bytes] = ...) -> None: ...
+
+class FeedbackToken(_message.Message):
+    __slots__ = ("schema", "served", "rule_id", "scope_key", "partition", "generation_names", "generations", "vector", "expire_ms")
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    SERVED_FIELD_NUMBER: _ClassVar[int]
+    RULE_ID_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_KEY_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_NAMES_FIELD_NUMBER: _ClassVar[int]
+    GENERATIONS_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_MS_FIELD_NUMBER: _ClassVar[int]
+    schema: int
+    served: Proposed
+    rule_id: str
+    scope_key: bytes
+    partition: bytes
+    generation_names: _containers.RepeatedScalarFieldContainer[bytes]
+    generations: _containers.RepeatedScalarFieldContainer[bytes]
+    vector: bytes
+    expire_ms: int
+    def __init__(self, schema: _Optional[int] = ..., served: _Optional[_Union[Proposed, _Mapping]] = ..., rule_id: _Optional[str] = ..., scope_key: _Optional[bytes] = ..., partition: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., vector: _Optional[bytes] = ..., expire_ms: _Optional[int] = ...) -> None: ...
+
 class LabelRecord(_message.Message):
     __slots__ = ("schema", "label_id", "at_ms", "rule_id", "method", "verdict", "scope_key", "generation_names", "generations", "partition", "entry_id", "similarity", "guard", "ticket", "source")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
