@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from askonce_server import store
 from askonce_server.config.model import Config
+from askonce_server.core.labels import Label
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import (
     Compacted,
@@ -36,6 +37,7 @@ __all__ = [
     "compact",
     "export_store",
     "import_store",
+    "labels",
     "reencrypt",
     "store_settings",
     "verify",
@@ -69,6 +71,11 @@ def export_store(
 def import_store(config: Config, source: BinaryIO, told: Told, *, strict: bool) -> Imported:
     """File what stands in `source`. Raises StoreUnavailable, NotAnExport and, under `strict`, Stopped."""
     return store.import_store(store_settings(config), source, told, now_ms=_now_ms(), strict=strict)
+
+
+def labels(config: Config) -> list[Label]:
+    """Return the labels that the store has, oldest first, beside a server too. Raises StoreUnavailable."""
+    return store.read_labels(store_settings(config))
 
 
 def verify(config: Config, *, repair: bool) -> list[Finding]:

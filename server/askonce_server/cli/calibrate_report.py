@@ -58,6 +58,20 @@ def read(
         chosen.close()
 
 
+def stored(config: Path | None, folder: Path | None, rule: str | None) -> list[Label]:
+    """Return the labels that the store has of a rule. Raises Failed."""
+    from askonce_server.cli import labels_report  # noqa: PLC0415 - the store is heavy
+
+    if not rule:
+        raise misused("--labels needs --rule: labels of two rules say nothing together")
+    found = labels_report.chosen(config, folder, rule=rule)
+    if not found:
+        raise Failed(
+            f"the store has no labels of rule {rule}: it gets them in shadow mode, or under a vote policy"
+        )
+    return [_label(labels_report.document(label)) for label in found]
+
+
 def _row(file: Path, number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)

@@ -19,6 +19,7 @@ from askonce_server.cli.embed import embed
 from askonce_server.cli.explain import explain
 from askonce_server.cli.explain_key import explain_key
 from askonce_server.cli.failure import Failed
+from askonce_server.cli.labels import labels
 from askonce_server.cli.lookup import lookup
 from askonce_server.cli.operate import delete, entry, purge
 from askonce_server.cli.serve import serve
@@ -97,6 +98,7 @@ app.command()(stats)
 app.command()(top)
 app.command()(embed)
 app.command()(similar)
+app.command()(labels)
 app.command()(calibrate)
 app.command()(demo)
 app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(healthcheck)

@@ -11,6 +11,7 @@ from askonce_server.store.exporting import Exported, export_store
 from askonce_server.store.factory import keyring
 from askonce_server.store.importing import Fate, Imported, Stopped, Told, import_store
 from askonce_server.store.incoming import NotAnExport
+from askonce_server.store.labelled import read_labels
 from askonce_server.store.lmdb import LmdbEntryStore
 from askonce_server.store.local_leases import LocalLeases
 from askonce_server.store.memory import MemoryEntryStore
@@ -50,6 +51,7 @@ __all__ = [
     "keyring",
     "open_leases",
     "open_store",
+    "read_labels",
     "reencrypt",
     "verify",
 ]
