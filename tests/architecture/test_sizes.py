@@ -6,9 +6,10 @@ import ast
 
 import pytest
 
-from architecture.repository import CLIENT, SERVER, modules
+from architecture.repository import CLIENT, ROOT, SERVER, modules
 
 MAX_LINES, MAX_STATEMENT_LINES = 300, 40
+MAX_TEST_LINES = 450
 COMPOSITION = "askonce_server.app"
 """Names every part and wires it: it may be a little longer than what it wires."""
 TABLES = "askonce_server.core.guards.lexicon."
@@ -26,6 +27,15 @@ def test_no_module_is_too_long(module):
     limit = 350 if module.name == COMPOSITION else MAX_LINES
     lines = len(module.path.read_text(encoding="utf-8").splitlines())
     assert lines <= limit or module.name.startswith(TABLES)
+
+
+def test_no_file_of_tests_is_too_long():
+    files = {
+        path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "tests").rglob("*.py")
+    }
+    mine = {str(path): lines for path, lines in files.items() if "node_modules" not in path.parts}
+    assert len(mine) > 200
+    assert {path: lines for path, lines in mine.items() if lines > MAX_TEST_LINES} == {}
 
 
 def body_lines(function):

@@ -13,7 +13,7 @@ import pytest
 
 from askonce_server.cli import backup_files
 from askonce_server.store import open_store
-from ports.entry_store_contract import NOW_MS, body_at, digest, write
+from ports.entries import NOW_MS, body_at, digest, write
 from ports.store_process import settings
 from ports.test_lmdb_export import raised
 from ports.test_lmdb_verification import change, flip

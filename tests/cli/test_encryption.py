@@ -4,7 +4,7 @@ import pytest
 
 from askonce_server.store import open_store
 from askonce_server.store.keyring import Keyring
-from ports.entry_store_contract import NOW_MS, body_at, write
+from ports.entries import NOW_MS, body_at, write
 from ports.store_process import settings
 
 OLD, NEW = bytes(range(1, 33)), bytes(range(2, 34))

@@ -3,7 +3,7 @@
 import sys
 
 from askonce_server.store import open_store
-from ports.entry_store_contract import write
+from ports.entries import write
 from ports.store_process import body_of, settings
 
 

@@ -10,7 +10,7 @@ from askonce_server.ports import StoreUnavailable
 from askonce_server.store import open_store
 from askonce_server.store.damage import DamagedFile, check_structure, read_header
 from faults.data_files import content, filled, pages_in_use
-from ports.entry_store_contract import MIB, body_at, found, key, write
+from ports.entries import MIB, body_at, found, key, write
 from ports.store_process import body_of, run, settings
 
 

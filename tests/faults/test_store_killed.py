@@ -6,7 +6,7 @@ import lmdb.verify
 import pytest
 
 from askonce_server.store import open_store
-from ports.entry_store_contract import body_at, found, key
+from ports.entries import body_at, found, key
 from ports.semantic_rows_contract import block, semantic_key, unit
 from ports.store_process import body_of, settings, start
 

@@ -15,7 +15,7 @@ from askonce_server.core.reasons import RefusalReason
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import ReopeningStore, open_store
 from askonce_server.store.commits import commit_transaction
-from ports.entry_store_contract import body_at, key, write
+from ports.entries import body_at, key, write
 from ports.store_process import settings
 from rpc.answers import answer, chat_body
 from rpc.harness import Place, Running

@@ -16,7 +16,7 @@ from askonce_server.store.environment import open_environment
 from askonce_server.store.folders import file_system
 from askonce_server.store.instance import InstanceLock
 from faults.data_files import content, filled
-from ports.entry_store_contract import MIB, NOW_MS, body_at, found, key, write
+from ports.entries import MIB, NOW_MS, body_at, found, key, write
 from ports.store_process import body_of, run, settings, start
 
 AS_ROOT = os.geteuid() == 0

@@ -9,7 +9,7 @@ from askonce_server.ports import StoreUnavailable
 from askonce_server.store import open_store, session
 from askonce_server.store.space import oldest_reader
 from faults.waiting import eventually, in_threads
-from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, found, key, write
+from ports.entries import MIB, NOW_MS, body_at, digest, found, key, write
 from ports.store_process import settings
 
 

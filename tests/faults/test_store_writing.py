@@ -16,7 +16,7 @@ from askonce_server.core.entries import Body, Generations
 from askonce_server.core.reasons import RefusalReason
 from askonce_server.store import open_store
 from faults.waiting import eventually, in_threads
-from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, found, key, write
+from ports.entries import MIB, NOW_MS, body_at, digest, found, key, write
 from ports.store_process import run, settings, start
 
 FAILED, FULL = RefusalReason.STORE_FAILED, RefusalReason.STORE_FULL

@@ -8,7 +8,7 @@ import pytest
 
 from askonce_server.core.fates import Fate, Gone
 from askonce_server.core.reasons import RefusalReason
-from ports.entry_store_contract import MIB, NOW_MS, digest, found, key, write
+from ports.entries import MIB, NOW_MS, digest, found, key, write
 from ports.finality_contract import EVERYTHING, dim, sweep, under, value
 from ports.semantic_rows_contract import told
 

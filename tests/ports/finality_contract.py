@@ -7,7 +7,7 @@ import pytest
 
 from askonce_server.core.entries import ZERO_GENERATION, Generations
 from askonce_server.core.reasons import Matcher, RefusalReason
-from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, found, key, write
+from ports.entries import MIB, NOW_MS, body_at, digest, found, key, write
 from ports.semantic_rows_contract import semantic_key, space, state, told
 
 DAY_MS = 24 * 3_600_000

@@ -8,7 +8,7 @@ from askonce_server.core.entries import Generations
 from askonce_server.core.labels import Judgement, Label
 from askonce_server.core.proposed import Method
 from askonce_server.ports import MOST_LABELS, StoreUnavailable
-from ports.entry_store_contract import NOW_MS, digest
+from ports.entries import NOW_MS, digest
 from ports.semantic_rows_contract import semantic_key, space, told
 
 NAME, VALUE = digest("generation", "acme"), bytes(16)

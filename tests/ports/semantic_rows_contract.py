@@ -9,7 +9,7 @@ import pytest
 
 from askonce_server.core.entries import EntryKey, Generations, SemanticRow
 from askonce_server.core.reasons import Matcher, RefusalReason
-from ports.entry_store_contract import MIB, NOW_MS, body_at, digest, found, key, write
+from ports.entries import MIB, NOW_MS, body_at, digest, found, key, write
 
 DIM = 8
 

@@ -16,7 +16,7 @@ import lmdb  # noqa: E402
 
 from askonce_server.ports import StoreUnavailable  # noqa: E402
 from askonce_server.store import SharedLeases, StoreSettings, open_store  # noqa: E402
-from ports.entry_store_contract import MIB, NOW_MS, body_at, key, write  # noqa: E402
+from ports.entries import MIB, NOW_MS, body_at, key, write  # noqa: E402
 from ports.finality_contract import dim  # noqa: E402
 from ports.labels_contract import label  # noqa: E402
 from ports.semantic_rows_contract import semantic_key, told, unit  # noqa: E402

@@ -9,7 +9,7 @@ import pytest
 
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import compact, compacting, open_store, verify
-from ports.entry_store_contract import body_at, write
+from ports.entries import body_at, write
 from ports.semantic_rows_contract import block, told
 from ports.store_process import settings
 from ports.test_lmdb_export import exported, opened

@@ -14,7 +14,8 @@ from askonce_server.ports import StoreUnavailable
 from askonce_server.storage.v1.record_pb2 import VectorRecord
 from askonce_server.store import export_store, open_store, reencrypt, verify
 from askonce_server.store.keyring import Keyring, key_id
-from ports.entry_store_contract import MIB, NOW_MS, EntryStoreContract, body_at, found, key, write
+from ports.entries import MIB, NOW_MS, body_at, found, key, write
+from ports.entry_store_contract import EntryStoreContract
 from ports.finality_contract import FinalityContract
 from ports.semantic_rows_contract import (
     SemanticRowsContract,

@@ -6,7 +6,7 @@ import pytest
 
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import open_store
-from ports.entry_store_contract import MIB, NOW_MS, body_at, found, key, write
+from ports.entries import MIB, NOW_MS, body_at, found, key, write
 from ports.semantic_rows_contract import block, semantic_key, state, told, unit
 from ports.store_process import run, settings
 

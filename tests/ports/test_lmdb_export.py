@@ -23,7 +23,7 @@ from askonce_server.store import (
 )
 from askonce_server.store.environment import open_environment
 from askonce_server.store.layout import META_GUARD_KEY, SCHEMA
-from ports.entry_store_contract import NOW_MS, body_at, digest, found, key, write
+from ports.entries import NOW_MS, body_at, digest, found, key, write
 from ports.semantic_rows_contract import block, sequences, stored, told
 from ports.store_process import settings
 from ports.test_lmdb_verification import change, delete, flip

@@ -20,7 +20,7 @@ from askonce_server.store import open_store
 from askonce_server.store.costs import write_cost
 from askonce_server.store.layout import DATABASE_NAMES
 from askonce_server.store.prepared import prepare
-from ports.entry_store_contract import NOW_MS, digest, found, write
+from ports.entries import NOW_MS, digest, found, write
 from ports.semantic_rows_contract import semantic_key, space, state, told, unit
 from ports.store_process import settings
 

@@ -8,7 +8,7 @@ import pytest
 from askonce_server.ports import StoreUnavailable
 from askonce_server.store import Sweeper, open_store
 from clocks import ManualClock
-from ports.entry_store_contract import MIB, NOW_MS, body_at, key
+from ports.entries import MIB, NOW_MS, body_at, key
 from ports.finality_contract import EVERYTHING, dim, sweep, tenant, value
 from ports.semantic_rows_contract import semantic_key, space, state
 from ports.store_process import run, settings

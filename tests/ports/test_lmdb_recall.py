@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from askonce_server.store import open_store
-from ports.entry_store_contract import NOW_MS, body_at, key, write
+from ports.entries import NOW_MS, body_at, key, write
 from ports.finality_contract import dim, value
 from ports.store_process import ROUND, settings, start
 

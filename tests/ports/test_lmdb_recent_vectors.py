@@ -4,7 +4,7 @@ import pytest
 
 from askonce_server.store import StoreSettings, open_store
 from askonce_server.store import recent as recent_module
-from ports.entry_store_contract import MIB
+from ports.entries import MIB
 from ports.semantic_rows_contract import semantic_key, sequences, space, stored, told
 
 

@@ -13,7 +13,7 @@ from askonce_server.store.environment import open_environment
 from askonce_server.store.hits import Hits
 from askonce_server.store.newest import NewestSnapshot
 from ports import store_process
-from ports.entry_store_contract import write
+from ports.entries import write
 from ports.semantic_rows_contract import semantic_key, space, state, told
 
 MIB = 1 << 20

@@ -3,7 +3,8 @@ import pytest
 from askonce_server.store import open_store
 from askonce_server.store.keyring import PLAIN
 from ports.archive_contract import ArchiveContract
-from ports.entry_store_contract import MIB, EntryStoreContract, key, write
+from ports.entries import MIB, key, write
+from ports.entry_store_contract import EntryStoreContract
 from ports.finality_contract import FinalityContract
 from ports.history_contract import HistoryContract
 from ports.labels_contract import LabelsContract

@@ -10,7 +10,7 @@ from askonce_server.ports import PartitionState
 from askonce_server.store import open_store
 from askonce_server.store.layout import body_row
 from askonce_server.store.vectors import encode_partition
-from ports.entry_store_contract import NOW_MS, body_at, digest, found, key, write
+from ports.entries import NOW_MS, body_at, digest, found, key, write
 from ports.semantic_rows_contract import block, semantic_key, space, state, told
 from ports.store_process import settings
 

@@ -2,7 +2,8 @@ import pytest
 
 from askonce_server.store import MemoryEntryStore
 from ports.archive_contract import ArchiveContract
-from ports.entry_store_contract import MIB, EntryStoreContract
+from ports.entries import MIB
+from ports.entry_store_contract import EntryStoreContract
 from ports.finality_contract import FinalityContract
 from ports.history_contract import HistoryContract
 from ports.labels_contract import LabelsContract

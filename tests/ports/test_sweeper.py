@@ -8,7 +8,7 @@ import pytest
 from askonce_server.ports import StoreUnavailable, Swept
 from askonce_server.store import Sweeper, open_store
 from clocks import ManualClock
-from ports.entry_store_contract import NOW_MS, body_at, key, write
+from ports.entries import NOW_MS, body_at, key, write
 from ports.semantic_rows_contract import space, state, told, unit
 from ports.store_process import settings, start
 
