@@ -100,7 +100,7 @@ class Sidecar:
         self._sweeper: Sweeper | None = None
         self._models = assembly.models(config, self.store, faults, tallies)
         kept.followers.append(self._models.forget)
-        self.labelling = assembly.labelling(config, kept, self._models, faults, tallies)
+        self.labelling, proofs = assembly.labelling(config, kept, self._models, faults, tallies)
         self._leases = (
             LocalLeases() if worker is None else open_leases(config.store.path, instance=worker.instance)
         )
@@ -114,6 +114,7 @@ class Sidecar:
             flight=Flight(self._leases, kept.clock, most=limits.waiters),
             tallies=tallies,
             faults=faults,
+            proven=proofs.hold,
             watches=[one for one in (self._recent, self._tracing, self._decision_log) if one is not None],
             store_watches=() if self._tracing is None else (self._tracing,),
         )

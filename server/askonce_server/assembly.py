@@ -25,8 +25,9 @@ from askonce_server.ports import (
 from askonce_server.service.faults import FaultLog
 from askonce_server.service.guard_key import GuardKey
 from askonce_server.service.labelling import Labelling
-from askonce_server.service.ledgers import Ledgers
+from askonce_server.service.ledgers import Ledgers, epoch_of
 from askonce_server.service.models import EmbeddingTaker, Models
+from askonce_server.service.proofs import Proofs
 from askonce_server.service.tallies import Tallies
 from askonce_server.service.tokens import FillTokens
 from askonce_server.store import (
@@ -124,8 +125,10 @@ def models(config: Config, store: EntryStore, faults: FaultLog, tallies: Tallies
     )
 
 
-def labelling(config: Config, kept: Kept, models: Models, faults: FaultLog, tallies: Tallies) -> Labelling:
-    """Return what compares answers and learns from it, under the rules of `config` and those to come."""
+def labelling(
+    config: Config, kept: Kept, models: Models, faults: FaultLog, tallies: Tallies
+) -> tuple[Labelling, Proofs]:
+    """Return what compares answers and learns from it, under whatever rules, and what its labels bear."""
     comparators: dict[str, Comparator] = {}
 
     def comparator(policy: SemanticPolicy) -> Comparator:
@@ -143,15 +146,23 @@ def labelling(config: Config, kept: Kept, models: Models, faults: FaultLog, tall
         workers=config.workers,
     )
     kept.followers.append(ledgers.forget)
-    return Labelling(
+
+    def epoch(policy: SemanticPolicy) -> bytes:
+        found = models.embedders.get(policy.embedder)
+        embedder = b"" if found is None else found.fingerprint
+        return epoch_of(policy, embedder=embedder, comparator=comparator(policy).fingerprint)
+
+    labelling = Labelling(
         store=kept.store,
         index=models.index,
         comparator=comparator,
         ledgers=ledgers,
         clock=kept.clock,
+        epoch=epoch,
         lost=tallies.lost_comparison,
         faults=faults,
     )
+    return labelling, Proofs(kept.store, ledgers, epoch=epoch)
 
 
 def embedder(name: str, section: EmbedderSection) -> Embedder:

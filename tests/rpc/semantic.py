@@ -32,6 +32,7 @@ _SETTINGS = {
     "history_max_messages",
     "history_overflow",
     "policy",
+    "verified",
     "vote",
     "max_wrong_hit_rate",
     "min_labels",

@@ -23,6 +23,7 @@ from askonce_server.core.rules import (
     RuleMode,
     SemanticPolicy,
     Stale,
+    Verified,
 )
 from askonce_server.core.vote import VoteShape
 from askonce_server.core.voting import Start, VotePolicy
@@ -120,7 +121,15 @@ def _semantic(section: RuleSection) -> SemanticPolicy | None:
         store_text=semantic.store_text,
         guards=GuardSettings(**semantic.guards.model_dump()),
         vote=_vote(semantic),
+        verified=_verified(semantic),
     )
+
+
+def _verified(semantic: SemanticSection) -> Verified | None:
+    section = semantic.verified
+    if section is None:
+        return None
+    return Verified(section.max_wrong_hit_rate, section.confidence, section.min_labels)
 
 
 def _vote(semantic: SemanticSection) -> VotePolicy | None:

@@ -55,6 +55,17 @@ class GuardsSection(Section):
     """The share of the content words of the shorter of two texts above 200 characters that both must have."""
 
 
+class VerifiedSection(Section):
+    """What the labels of a rule must show before its near hits are credited with the money they avoid."""
+
+    max_wrong_hit_rate: Annotated[Cosine, Field(gt=0, lt=1)]
+    """The share of wrong answers among those served that the upper bound must be below."""
+    confidence: Annotated[Cosine, Field(ge=0.5, lt=1)] = 0.95
+    """The confidence of that bound."""
+    min_labels: Annotated[Count, Field(ge=1, le=50_000)] = 300
+    """How many labels it must rest on."""
+
+
 def all_or_none(value: object) -> object:
     """Return what `on`, `off` and `strict` stand for, and everything else as it is."""
     switch = value.lower() if isinstance(value, str) else value
@@ -98,6 +109,8 @@ class SemanticSection(Section):
     """What becomes of near answers that call tools."""
     guards: Annotated[GuardsSection, BeforeValidator(all_or_none)] = Field(default_factory=GuardsSection)
     """Which guards may deny a near candidate: `on`, `off` or `strict` for all, or each by its name."""
+    verified: VerifiedSection | None = None
+    """When near hits are credited with the money they avoid; without it they stay unpriced."""
     store_text: Switch = False
     """Whether the request's text is stored, which the judge needs."""
 

@@ -232,6 +232,8 @@ class Decision:
     anchor: str = ""
     embed_cost_usd: float | None = None
     """What embedding the text cost. None: unknown, or nothing was embedded."""
+    priced: bool = False
+    """Whether a near hit is credited with what its answer cost: its rule is verified."""
     served: Served | None = None
     """What the feedback token will say. None: it is no near hit."""
 

@@ -35,6 +35,8 @@ class Label(NamedTuple):
     guard: str = ""
     ticket: bytes = b""
     source: str = ""
+    epoch: bytes = b""
+    """See `core.voting.epoch`. Empty: somebody said so, whatever was compared by."""
 
     @property
     def right(self) -> bool:

@@ -61,6 +61,11 @@ class Ledger:
         return least_score(self._band) if self._band < NO_CUT else None
 
     @property
+    def counted(self) -> tuple[int, int]:
+        """Labels at or above the cut, and the wrong ones among them, when it was last drawn."""
+        return self._counted[:2]
+
+    @property
     def upper_bound(self) -> float:
         """The bound on the share of wrong ones at or above the cut, when it was last drawn."""
         return self._counted[2]

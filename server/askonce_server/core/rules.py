@@ -114,6 +114,16 @@ class Gray(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Verified:
+    """What labels must show before near hits are credited with money."""
+
+    max_wrong: float
+    """The bound on wrong / served, in (0, 1)."""
+    confidence: float = 0.95
+    min_labels: int = 300
+
+
+@dataclass(frozen=True, slots=True)
 class SemanticPolicy:
     """How near two requests must be for one to have the other's answer."""
 
@@ -131,6 +141,8 @@ class SemanticPolicy:
     vote: VotePolicy | None = None
     """How the neighbours are voted on; `threshold` is then the least similarity that is voted on. None: at or
     above `threshold` it is served."""
+    verified: Verified | None = None
+    """None: what near hits avoid is never told in money."""
 
 
 @dataclass(frozen=True, slots=True)

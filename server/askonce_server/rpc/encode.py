@@ -83,6 +83,8 @@ def _candidate(candidate: Candidate, found: Decision) -> dict[str, Any]:
     }
     if candidate.nearness is not None:
         fields |= _nearness(candidate.nearness)
+        if not found.priced:
+            fields["cost_avoided_usd"] = None
     if candidate.body is not None and found.outcome is Outcome.HIT:
         data, content_type = candidate.body
         fields["body"] = {"data": data, "content_type": content_type}
@@ -90,7 +92,7 @@ def _candidate(candidate: Candidate, found: Decision) -> dict[str, Any]:
 
 
 def _nearness(nearness: Nearness) -> dict[str, Any]:
-    """Return what a semantic candidate has besides. What it avoids is unknown until hits are verified."""
+    """Return what a semantic candidate has besides."""
     return {
         "similarity": nearness.similarity,
         "threshold": nearness.threshold,
@@ -99,7 +101,6 @@ def _nearness(nearness: Nearness) -> dict[str, Any]:
         "verified": nearness.verified,
         "verifier": nearness.verifier,
         "evidence": None if nearness.evidence is None else _evidence(nearness.evidence),
-        "cost_avoided_usd": None,
     }
 
 

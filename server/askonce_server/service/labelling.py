@@ -73,16 +73,21 @@ class Labelling:
         comparator: Callable[[SemanticPolicy], Comparator],
         ledgers: Ledgers,
         clock: Clock,
+        epoch: Callable[[SemanticPolicy], bytes],
         lost: Callable[[], None],
         faults: FaultLog,
         most: int = _MOST,
     ) -> None:
-        """`lost` is told of each answer that was not compared, since `most` wait."""
+        """`epoch` names what labels are made under.
+
+        `lost` is told of each answer that was not compared, since `most` wait.
+        """
         self._store = store
         self._index = index
         self._comparator = comparator
         self._ledgers = ledgers
         self._clock = clock
+        self._epoch = epoch
         self._lost = lost
         self._faults = faults
         self._waiting: queue.Queue[_Fresh | None] = queue.Queue(most)
@@ -167,7 +172,7 @@ class Labelling:
             verdict = known.get(found.proposed.key)
             if verdict is None:
                 verdict = compare.compare(found.fresh, found.answer, deadline=deadline)
-            labels = self._label(fresh.grant, found.proposed, verdict)
+            labels = self._label(fresh, found.proposed, verdict)
         self._store.file_labels(labels, {} if joined.new else {fresh.key: joined.group})
 
     def _find(self, fresh: _Fresh) -> _Found | None:
@@ -199,9 +204,9 @@ class Labelling:
         vector = np.frombuffer(row.vector, dtype="<f4")
         return list(self._index.recall(view, fresh.key.partition, vector, k=COMPARED, alive=alive))
 
-    def _label(self, grant: Grant, found: Entry, verdict: Verdict) -> list[Label]:
+    def _label(self, fresh: _Fresh, found: Entry, verdict: Verdict) -> list[Label]:
         """Return the label of the proposed entry; none where nobody can say."""
-        proposed = grant.proposed
+        grant, proposed = fresh.grant, fresh.grant.proposed
         if verdict.right is None or proposed is None:
             return []
         label = Label(
@@ -217,6 +222,7 @@ class Labelling:
             similarity=proposed.similarity,
             guard=proposed.guard,
             ticket=proposed.ticket,
+            epoch=self._epoch(fresh.policy),
         )
         return [label]
 

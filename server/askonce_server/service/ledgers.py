@@ -18,6 +18,7 @@ from askonce_server.core.labels import Label
 from askonce_server.core.ledger import Ledger
 from askonce_server.core.rules import SemanticPolicy
 from askonce_server.core.ruling import Evidence, Outcome, Ruling, Ticket
+from askonce_server.core.vote import DEFAULT_SHAPE
 from askonce_server.core.voting import VotePolicy, epoch
 from askonce_server.ports import LabelLog
 
@@ -38,6 +39,12 @@ def explored(question: Weigh, named: bytes = b"") -> Ruling:
     evidence = Evidence(cast.score, cast.supporters, cast.neighbors, None, 0, 0, 1.0)
     ticket = Ticket(named, question.group, cast.score, cast.band, Outcome.EXPLORE)
     return Ruling(Outcome.EXPLORE, evidence, ticket)
+
+
+def epoch_of(policy: SemanticPolicy, *, embedder: bytes, comparator: bytes) -> bytes:
+    """Return the name of all that gives labels under `policy` their meaning."""
+    shape = DEFAULT_SHAPE if policy.vote is None else policy.vote.shape
+    return epoch(shape, embedder=embedder, guards=repr(policy.guards).encode(), comparator=comparator)
 
 
 class Ledgers:
@@ -86,12 +93,7 @@ class Ledgers:
         if known is not None and known[0] is policy:  # making the name takes longer than the ruling
             return known[1]
         assert policy.vote is not None
-        named = epoch(
-            policy.vote.shape,
-            embedder=question.embedder,
-            guards=repr(policy.guards).encode(),
-            comparator=self._comparator(policy),
-        )
+        named = epoch_of(policy, embedder=question.embedder, comparator=self._comparator(policy))
         place = _Place(question.rule_id, policy.vote, named)
         self._places[question.rule_id, question.embedder] = policy, place
         return place
@@ -100,6 +102,14 @@ class Ledgers:
         every = max(2, place.policy.audit_every // self._workers) if self._workers > 1 else None
         policy = place.policy if every is None else replace(place.policy, audit_every=every)
         return Ledger(policy, epoch=place.epoch, key=self._key())
+
+    def counted(self, rule_id: str, policy: SemanticPolicy) -> tuple[int, int]:
+        """Return the labels at or above a rule's cut, and the wrong ones; none while nothing is served."""
+        with self._lock:
+            for place, ledger in self._ledgers.items():
+                if place.rule_id == rule_id and place.policy == policy.vote and ledger.cut is not None:
+                    return ledger.counted
+        return 0, 0
 
     def forget(self) -> None:
         """Begin anew: another store is about to be read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from askonce_server.core.decide import decide
@@ -206,6 +206,8 @@ class LookupService:
         if not isinstance(end, Decision):
             self._shared.faults.record("lookup", end)
             end = _failed(plan, now_ms)
+        if end.served is not None and plan.rule is not None and self._shared.proven(plan.rule):
+            end = replace(end, priced=True)
         if steps is not None:
             steps.end(end, plan)
         return end

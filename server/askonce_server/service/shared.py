@@ -15,6 +15,10 @@ from askonce_server.service.flight import Flight
 from askonce_server.service.tallies import Tallies
 
 
+def _never(_rule: Rule) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
     """How decisions are driven, under which rules, and where they are counted."""
@@ -27,6 +31,8 @@ class Shared:
     flight: Flight
     tallies: Tallies
     faults: FaultLog
+    proven: Callable[[Rule], bool] = _never
+    """Whether the near hits of a rule may be credited with money."""
     watches: Sequence[Watch] = ()
     """Who is told of each decision besides."""
     store_watches: Sequence[StoreWatch] = ()

@@ -151,7 +151,7 @@ class Tallies:
         assert places.avoided is not None
         candidate = decision.candidate
         cost = candidate.entry.answer.cost_usd if candidate is not None else None
-        if cost is None or decision.kind is Matcher.SEMANTIC:
+        if cost is None or (decision.kind is Matcher.SEMANTIC and not decision.priced):
             self._cells[places.unpriced] += 1
         else:
             self._cells[places.avoided] += round(cost * NANO)

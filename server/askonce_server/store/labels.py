@@ -120,6 +120,7 @@ def _encode(label: Label) -> bytes:
         guard=label.guard,
         ticket=label.ticket,
         source=label.source,
+        epoch=label.epoch,
     )
     return record.SerializeToString()
 
@@ -148,4 +149,5 @@ def _decode(row: bytes, value: Readable) -> Label | None:
         guard=record.guard,
         ticket=record.ticket,
         source=record.source,
+        epoch=record.epoch,
     )

@@ -230,7 +230,7 @@ class FeedbackToken(_message.Message):
     def __init__(self, schema: _Optional[int] = ..., served: _Optional[_Union[Proposed, _Mapping]] = ..., rule_id: _Optional[str] = ..., scope_key: _Optional[bytes] = ..., partition: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., vector: _Optional[bytes] = ..., expire_ms: _Optional[int] = ...) -> None: ...
 
 class LabelRecord(_message.Message):
-    __slots__ = ("schema", "label_id", "at_ms", "rule_id", "method", "verdict", "scope_key", "generation_names", "generations", "partition", "entry_id", "similarity", "guard", "ticket", "source")
+    __slots__ = ("schema", "label_id", "at_ms", "rule_id", "method", "verdict", "scope_key", "generation_names", "generations", "partition", "entry_id", "similarity", "guard", "ticket", "source", "epoch")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     LABEL_ID_FIELD_NUMBER: _ClassVar[int]
     AT_MS_FIELD_NUMBER: _ClassVar[int]
@@ -246,6 +246,7 @@ class LabelRecord(_message.Message):
     GUARD_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
     schema: int
     label_id: bytes
     at_ms: int
@@ -261,7 +262,8 @@ class LabelRecord(_message.Message):
     guard: str
     ticket: bytes
     source: str
-    def __init__(self, schema: _Optional[int] = ..., label_id: _Optional[bytes] = ..., at_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., method: _Optional[int] = ..., verdict: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., partition: _Optional[bytes] = ..., entry_id: _Optional[bytes] = ..., similarity: _Optional[float] = ..., guard: _Optional[str] = ..., ticket: _Optional[bytes] = ..., source: _Optional[str] = ...) -> None: ...
+    epoch: bytes
+    def __init__(self, schema: _Optional[int] = ..., label_id: _Optional[bytes] = ..., at_ms: _Optional[int] = ..., rule_id: _Optional[str] = ..., method: _Optional[int] = ..., verdict: _Optional[int] = ..., scope_key: _Optional[bytes] = ..., generation_names: _Optional[_Iterable[bytes]] = ..., generations: _Optional[_Iterable[bytes]] = ..., partition: _Optional[bytes] = ..., entry_id: _Optional[bytes] = ..., similarity: _Optional[float] = ..., guard: _Optional[str] = ..., ticket: _Optional[bytes] = ..., source: _Optional[str] = ..., epoch: _Optional[bytes] = ...) -> None: ...
 
 class FillKey(_message.Message):
     __slots__ = ("matcher", "scope_key", "fingerprint", "key_policy", "partition")

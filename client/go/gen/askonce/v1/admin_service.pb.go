@@ -773,7 +773,8 @@ type GetStatsResponse struct {
 	// Is what hits avoided, in US dollars, where the cost of the stored answer is known. Absent where no cost is
 	// known: unknown is not zero.
 	CostAvoidedUsd *float64 `protobuf:"fixed64,26,opt,name=cost_avoided_usd,json=costAvoidedUsd,proto3,oneof" json:"cost_avoided_usd,omitempty"`
-	// Counts hits that `cost_avoided_usd` does not cover: the answer's cost is unknown, or the hit is a semantic one.
+	// Counts hits that `cost_avoided_usd` does not cover: the answer's cost is unknown, or the hit is a semantic one of a
+	// rule that is not verified.
 	UnpricedHits uint64 `protobuf:"varint,27,opt,name=unpriced_hits,json=unpricedHits,proto3" json:"unpriced_hits,omitempty"`
 	// Counts calls to providers that were not made: every hit is one.
 	CallsAvoided  uint64 `protobuf:"varint,28,opt,name=calls_avoided,json=callsAvoided,proto3" json:"calls_avoided,omitempty"`

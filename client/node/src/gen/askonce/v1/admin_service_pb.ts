@@ -523,7 +523,8 @@ export type GetStatsResponse = Message<"askonce.v1.GetStatsResponse"> & {
   costAvoidedUsd?: number | undefined;
 
   /**
-   * Counts hits that `cost_avoided_usd` does not cover: the answer's cost is unknown, or the hit is a semantic one.
+   * Counts hits that `cost_avoided_usd` does not cover: the answer's cost is unknown, or the hit is a semantic one of a
+   * rule that is not verified.
    *
    * @generated from field: uint64 unpriced_hits = 27;
    */
