@@ -53,13 +53,13 @@ class _Fresh(NamedTuple):
 class _Found(NamedTuple):
     """What is compared."""
 
-    fresh: Said | None
+    fresh: Body
     nearest: Sequence[Neighbor]
-    answers: Sequence[Said | None]
-    """What the nearest say."""
+    answers: Sequence[Body | None]
+    """Those of the nearest."""
     proposed: Entry | None
-    answer: Said | None
-    """What the proposed one says."""
+    answer: Body | None
+    """That of the proposed one."""
 
 
 class Labelling:
@@ -162,8 +162,13 @@ class Labelling:
         found = self._find(fresh)
         if found is None:
             return
-        compare, deadline = self._comparator(fresh.policy), time.monotonic() + _COMPARE_SECONDS
-        verdicts = [compare.compare(found.fresh, one, deadline=deadline) for one in found.answers]
+        comparator, deadline = self._comparator(fresh.policy), time.monotonic() + _COMPARE_SECONDS
+        mine = _say(found.fresh, fresh.grant)
+
+        def compare(theirs: Body | None) -> Verdict:
+            return comparator.compare(mine, _say(theirs, fresh.grant), deadline=deadline)
+
+        verdicts = [compare(one) for one in found.answers]
         known = {one.entry.key: verdict for one, verdict in zip(found.nearest, verdicts, strict=True)}
         groups = [group_of(one) for one in found.nearest]
         joined = join(groups, verdicts.__getitem__, new=new_group(fresh.key.entry_id))
@@ -171,7 +176,7 @@ class Labelling:
         if found.proposed is not None:
             verdict = known.get(found.proposed.key)
             if verdict is None:
-                verdict = compare.compare(found.fresh, found.answer, deadline=deadline)
+                verdict = compare(found.answer)
             labels = self._label(fresh, found.proposed, verdict)
         self._store.file_labels(labels, {} if joined.new else {fresh.key: joined.group})
 
@@ -184,13 +189,13 @@ class Labelling:
             if entry is None or body is None:
                 return None
             nearest = self._nearest(view, fresh) if fresh.compared else []
-            answers = [_answer(view, one.entry, grant) for one in nearest]
+            answers = [view.body(one.entry) for one in nearest]
             proposed = None
             if grant.proposed is not None:
                 place = semantic_key_of(key.scope_key, key.partition, grant.proposed.fingerprint)
                 proposed = view.entry(place)
-            answer = None if proposed is None else _answer(view, proposed, grant)
-            return _Found(_say(body, grant), nearest, answers, proposed, answer)
+            answer = None if proposed is None else view.body(proposed)
+            return _Found(body, nearest, answers, proposed, answer)
 
     def _nearest(self, view: ReadView, fresh: _Fresh) -> list[Neighbor]:
         """Return the nearest entries without the fresh one itself."""
@@ -227,10 +232,8 @@ class Labelling:
         return [label]
 
 
-def _answer(view: ReadView, entry: Entry, grant: Grant) -> Said | None:
-    body = view.body(entry)
-    return None if body is None else _say(body, grant)
-
-
-def _say(body: Body, grant: Grant) -> Said | None:
+def _say(body: Body | None, grant: Grant) -> Said | None:
+    """Return what an answer says; None where it is gone or cannot be read."""
+    if body is None:
+        return None
     return said(grant.dialect, grant.endpoint, content_type=body.content_type, body=body.data)
