@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -180,3 +182,29 @@ def test_a_recall_counts_as_a_read_of_the_entry(tmp_path):
         assert not hits.take(entry.store_id)
     finally:
         store.close()
+
+
+def test_an_open_store_keeps_its_lock_on_the_shared_memory(tmp_path):
+    """Whoever gets it takes the store for nobody's, and begins that memory anew under all who use it."""
+    folder = tmp_path / "store"
+    store = open_store(StoreSettings(path=folder, max_bytes=16 * MIB))
+    try:
+        store.put([write("a")])
+        store.recall("anything")
+        assert _who_locks(folder / "lock.mdb") == "somebody else"
+    finally:
+        store.close()
+    assert _who_locks(folder / "lock.mdb") == "nobody"
+
+
+def _who_locks(file):
+    """What another process is told that asks for the lock alone."""
+    script = (
+        "import fcntl, sys\n"
+        "with open(sys.argv[1], 'r+b') as file:\n"
+        "    try: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)\n"
+        "    except OSError: print('somebody else')\n"
+        "    else: print('nobody')\n"
+    )
+    asked = subprocess.run([sys.executable, "-c", script, file], capture_output=True, text=True, check=True)
+    return asked.stdout.strip()

@@ -1,15 +1,22 @@
 """Which snapshot of the store is the newest, seen without a call into LMDB.
 
 LMDB keeps the id of the last commit, of whichever process, in memory that it shares through its lock file
-(`mdb.c`: MDB_txbody.mtb_txnid); whoever begins to read takes its snapshot from there. Reading that word costs
-nothing. Beginning a transaction lets go of the interpreter's lock, and under load whoever does waits for its
-turn to have it back, which costs more than all else that a hit takes.
+(`mdb.c`: MDB_txbody.mtb_txnid); whoever begins to read takes its snapshot from there. Reading that word
+costs nothing. Beginning a transaction lets go of the interpreter's lock, and under load whoever does waits
+for its turn to have it back, which costs more than all else that a hit takes.
+
+The lock file is mapped through the descriptor that LMDB has of it, and never opened here: a process that
+closes any descriptor of a file loses its locks on it (fcntl(2)), and the next process to open the store would
+take it for its own and begin the shared memory anew.
 """
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +26,14 @@ _WORD_BYTES: Final = 8
 _LOOKED_AT: Final = 32
 """Words at the beginning of the lock file among which the id is: a mutex of the system's stands before it."""
 _NONE: Final = -2
+
+_mmap = ctypes.CDLL(None, use_errno=True).mmap
+_mmap.restype = ctypes.c_void_p
+_mmap.argtypes = (
+    *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int),
+    ctypes.c_long,
+)
+_FAILED: Final = ctypes.c_void_p(-1).value
 
 
 class NewestSnapshot:
@@ -62,13 +77,30 @@ class NewestSnapshot:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._word, self._words, self._places = None, (), ()  # gone with the last who reads it now
+        self._word, self._words, self._places = None, (), ()
 
 
 def _mapped(lock_file: Path) -> Sequence[int]:
-    try:
-        with lock_file.open("rb") as file:
-            memory = mmap.mmap(file.fileno(), _LOOKED_AT * _WORD_BYTES, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):
+    """Map the beginning of the file for as long as the process lives; nothing where it is not open here."""
+    descriptor = _descriptor_of(lock_file)
+    if descriptor is None:
         return ()
-    return memoryview(memory).cast("Q")
+    address = _mmap(None, _LOOKED_AT * _WORD_BYTES, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
+    if address == _FAILED:
+        return ()
+    return memoryview((ctypes.c_uint64 * _LOOKED_AT).from_address(address)).cast("B").cast("Q")
+
+
+def _descriptor_of(file: Path) -> int | None:
+    """Return a descriptor by which this process has `file` open, or None where that cannot be told."""
+    try:
+        wanted = file.stat()
+        names = os.listdir("/proc/self/fd")  # noqa: PTH208 - numbers, no paths
+    except OSError:
+        return None
+    for name in names:
+        with suppress(OSError):  # one that was closed meanwhile
+            found = os.fstat(int(name))
+            if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+                return int(name)
+    return None
