@@ -30,7 +30,7 @@ test-go: install ## run the tests of the Go client alone
 test-node: install ## run the tests of the Node client alone
 	$(BIN)/pytest tests/gateways/test_node.py
 
-test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of kill -9, 50,000 calls (takes long)
+test-thorough: install $(PROTOGEN)/.installed ## many examples, 200 rounds of kill -9, Go's race detector (takes long)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m 'thorough or not thorough' --timeout 3600
 
 browser: install ## install what tries the page in a real browser (Chromium itself: your system has it)

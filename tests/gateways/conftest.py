@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def go_gateway(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command that starts the example gateway in Go, with the race detector in it."""
+    """The command that starts the example gateway in Go."""
     needs_go()
     binary: Path = tmp_path_factory.mktemp("gateway") / "gateway"
     run("go", "build", *race(), "-o", str(binary), ".", cwd=CLIENT / "examples" / "gateway")

