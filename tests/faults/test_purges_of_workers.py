@@ -151,7 +151,7 @@ def fleet(folder):
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("count", [50, pytest.param(3_000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("count", [25, pytest.param(3_000, marks=pytest.mark.thorough)])
 def test_what_one_worker_purged_no_worker_gives_again(fleet, count):
     with fleet.traffic():
         for number in range(count):

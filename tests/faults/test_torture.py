@@ -29,7 +29,7 @@ from faults.truth import Truth
 from rpc.harness import Gateway, Place
 from rpc.replies import verdict
 
-SECONDS = float(os.environ.get("TORTURE_SECONDS", "20"))
+SECONDS = float(os.environ.get("TORTURE_SECONDS", "10"))
 CALLERS = 12
 CALM_SECONDS = max(3.0, SECONDS / 20)
 """How long the callers go on after the last disturbance."""

@@ -16,19 +16,6 @@ from rpc.harness import DEADLINE_SECONDS, Gateway
 from rpc.replies import outcome, refused, verdict
 from rpc.requests import describe
 
-LATER = [
-    ("stub", "RecordFeedback", decision_service_pb2.RecordFeedbackRequest(verdict=1, entry_id="a" * 64)),
-]
-
-
-@pytest.mark.parametrize(("service", "method", "message"), LATER)
-def test_what_is_to_come_says_so(server, service, method, message):
-    client = server.gateway if service == "stub" else server.operator
-    refusal = refused(lambda: getattr(getattr(client, service), method)(message, timeout=DEADLINE_SECONDS))
-    assert refusal.code is grpc.StatusCode.UNIMPLEMENTED
-    assert (refusal.info.reason, refusal.info.domain) == ("NOT_YET_IMPLEMENTED", "askonce")
-    assert method in refusal.message
-
 
 def test_a_method_that_never_was_is_unimplemented(gateway):
     assert refused(lambda: gateway.raw("DecisionService/Guess", b"")).code is grpc.StatusCode.UNIMPLEMENTED

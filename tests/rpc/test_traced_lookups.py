@@ -88,6 +88,7 @@ def test_the_semantic_matcher_tells_its_parts(near):
         ("embed", "embedded"),
         ("read generations", ""),
         ("recall", "found"),
+        ("read bars", ""),
         ("read body", "found"),
     ]
     lasted = {step.name: step.duration.ToNanoseconds() for step in decision.trace}

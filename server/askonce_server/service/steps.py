@@ -17,13 +17,16 @@ from askonce_server.core.decision import (
     EmbeddedText,
     Probe,
     Question,
+    ReadBars,
     ReadBody,
     Recall,
     Verdict,
     Verify,
+    Weigh,
 )
 from askonce_server.core.plan import Plan
 from askonce_server.core.reasons import BypassReason, Matcher, Outcome
+from askonce_server.core.ruling import Ruling
 
 Value = str | int | float | bool
 NO_ENTRY = "no entry"
@@ -157,6 +160,11 @@ def _part(question: Question, answer: Answer, began_ns: int, ended_ns: int, with
         assert isinstance(answer, Verdict)
         step.name, step.attributes = "verify", {"verifier": question.policy.verifier.value}
         step.result = "confirmed" if answer.reason is None else answer.reason.name.lower()
+    elif isinstance(question, ReadBars):
+        step.name = "read bars"
+    elif isinstance(question, Weigh):
+        assert isinstance(answer, Ruling)
+        step.name, step.result = "weigh", answer.outcome.name.lower()
     elif isinstance(question, ReadBody):
         step.name, step.result = "read body", "gone" if answer is None else _FOUND
     return step
