@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PROTOGEN := $(VENV)/protogen
 CONFIG ?=
 PAIRS ?=
+TESTS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -21,8 +22,8 @@ demo: install ## start a sidecar, play real requests through it, print each deci
 serve: install ## start the sidecar for real (CONFIG=askonce.yaml; without it the embedded default)
 	$(BIN)/askonce serve $(if $(CONFIG),--config $(CONFIG))
 
-test: install $(PROTOGEN)/.installed ## run all tests
-	$(BIN)/pytest
+test: install $(PROTOGEN)/.installed ## run all tests (TESTS="tests/core tests/rpc": those alone)
+	$(BIN)/pytest $(TESTS)
 
 test-go: install ## run the tests of the Go client alone
 	$(BIN)/pytest tests/gateways
